@@ -1,0 +1,76 @@
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from campaigns.models.campaign import Campaign
+from campaigns.models.sender import SenderDomain
+from campaigns.models.stream import Stream
+
+
+class SendBatch(models.Model):
+    """The people of one provider call. Its id is the token of the lease and the marker that the provider keeps."""
+
+    class State(models.TextChoices):
+        LEASED = "leased"  # held by a worker, the call has not begun
+        IN_FLIGHT = "in_flight", "in flight"  # the call may have begun
+        ACCEPTED = "accepted"  # the provider took it
+        RETURNED = "returned"  # not accepted; its people are ready again, failed or in smaller batches
+        UNKNOWN = "unknown"  # perhaps accepted
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    stream = models.ForeignKey(Stream, on_delete=models.PROTECT, related_name="batches", db_index=False)
+    campaign = models.ForeignKey(Campaign, null=True, on_delete=models.CASCADE, related_name="batches")
+    domain = models.ForeignKey(SenderDomain, on_delete=models.PROTECT, related_name="batches", db_index=False)
+    worker = models.CharField(max_length=200)
+    state = models.CharField(max_length=9, choices=State, default=State.LEASED, db_default=State.LEASED)
+    size = models.PositiveIntegerField(default=0, db_default=0, help_text="People in it when it was claimed.")
+    accepted = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of these, taken by the provider."
+    )
+    answer = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The provider's words, or what happened instead of an answer.",
+    )
+    provider_id = models.CharField(
+        max_length=255,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The provider's message id, without angle brackets.",
+    )
+    claimed_at = models.DateTimeField(db_default=Now())
+    lease_expires_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True, help_text="Committed just before the call.")
+    settled_at = models.DateTimeField(null=True, blank=True)
+    evidence_at = models.DateTimeField(
+        null=True, blank=True, help_text="When an event of the provider first proved that it was accepted."
+    )
+
+    class Meta:
+        db_table = "send_batches"
+        verbose_name_plural = "send batches"
+        constraints = [
+            models.CheckConstraint(
+                name="batch_state_is_known",
+                condition=Q(state__in=["leased", "in_flight", "accepted", "returned", "unknown"]),
+            ),
+            models.CheckConstraint(
+                name="batch_started_before_it_is_in_flight",
+                condition=~Q(state__in=["in_flight", "unknown"]) | Q(started_at__isnull=False),
+            ),
+        ]
+        indexes = [
+            # campaigns.sql.STALE: only batches that somebody holds.
+            models.Index(
+                name="batch_open", fields=["lease_expires_at"], condition=Q(state__in=["leased", "in_flight"])
+            ),
+            # events find the batch of a message that carries no variables of ours.
+            models.Index(name="batch_provider_id", fields=["provider_id"], condition=~Q(provider_id="")),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -1,0 +1,66 @@
+"""Everything that comes back from the provider, append-only."""
+
+from django.db import models
+from django.db.models.functions import Now
+
+from campaigns.models import Recipient
+
+
+class Event(models.Model):
+    """One thing the provider says happened to one mail."""
+
+    class Source(models.TextChoices):
+        WEBHOOK = "webhook"
+        POLL = "poll"
+
+    provider = models.CharField(max_length=20)
+    domain = models.CharField(max_length=253, blank=True, default="", db_default="")
+    provider_event_id = models.CharField(max_length=200)
+    # Mailgun promises an id to be unique within a day only, so the day is part of the key.
+    day = models.DateField(help_text="UTC day of occurred_at.")
+    event_type = models.CharField(max_length=20)
+    severity = models.CharField(max_length=20, blank=True, default="", db_default="")
+    reason = models.TextField(blank=True, default="", db_default="")
+    address = models.CharField(max_length=320, blank=True, default="", db_default="")
+    # No foreign key in the database: an event may come for mail that we do not know, or no longer.
+    campaign_recipient = models.ForeignKey(
+        Recipient,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="events",
+        db_constraint=False,
+    )
+    batch_id = models.UUIDField(null=True, blank=True)
+    source = models.CharField(max_length=7, choices=Source, default=Source.WEBHOOK, db_default=Source.WEBHOOK)
+    raw_payload = models.JSONField()
+    occurred_at = models.DateTimeField()
+    received_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "email_events"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "domain", "provider_event_id", "day"], name="event_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event_type} {self.provider_event_id}"
+
+
+class WebhookToken(models.Model):
+    """A signature that was used, and the body it came with.
+
+    Mailgun signs time and token but not the body, so a signature that was seen may only carry the same body again.
+    """
+
+    token = models.CharField(max_length=100, primary_key=True)
+    body_digest = models.BinaryField(max_length=32)
+    seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "webhook_tokens"
+
+    def __str__(self) -> str:
+        return self.token[:8]

@@ -1,0 +1,78 @@
+"""System checks: combinations of settings that would hurt, each with what to do."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register, run_checks
+from django.core.exceptions import ImproperlyConfigured
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+@register()
+def check_settings(**kwargs: Any) -> list[CheckMessage]:
+    """Look at the settings alone; what needs the database is checked where it is used."""
+    return [*secret_key(), *public_url(), *mailgun()]
+
+
+def secret_key() -> list[CheckMessage]:
+    if settings.DEBUG or (settings.SECRET_KEY != settings.INSECURE_KEY and len(settings.SECRET_KEY) >= 32):
+        return []
+    return [
+        Error(
+            "SECRET_KEY is missing or shorter than 32 characters.",
+            hint="Set SECRET_KEY to a long random text: python3 -c 'import secrets; print(secrets.token_urlsafe(50))'",
+            id="mailkoenig.E001",
+        )
+    ]
+
+
+def public_url() -> list[CheckMessage]:
+    if settings.DEBUG or settings.HTTPS or urlsplit(settings.PUBLIC_URL).hostname in LOOPBACK:
+        return []
+    return [
+        Warning(
+            "PUBLIC_URL does not begin with https: mail programs refuse one-click unsubscribe links without it.",
+            hint="Serve the site over https and set PUBLIC_URL to that address.",
+            id="mailkoenig.W002",
+        )
+    ]
+
+
+def mailgun() -> list[CheckMessage]:
+    if settings.DEBUG:
+        return []
+    found: list[CheckMessage] = []
+    if not settings.MAILGUN_SENDING_KEY:
+        found.append(
+            Warning(
+                "There is no Mailgun key: nothing can be sent.",
+                hint="Set MAILGUN_SENDING_KEY (or MAILGUN_API_KEY) to the key shown in Mailgun's dashboard.",
+                id="mailkoenig.W003",
+            )
+        )
+    if not settings.MAILGUN_WEBHOOK_SIGNING_KEYS:
+        found.append(
+            Warning(
+                "There is no webhook signing key: every event from Mailgun is refused.",
+                hint="Set MAILGUN_WEBHOOK_SIGNING_KEYS to the HTTP webhook signing key of the account.",
+                id="mailkoenig.W004",
+            )
+        )
+    if settings.MAILGUN_READ_TIMEOUT < 10:
+        found.append(
+            Warning(
+                "MAILGUN_READ_TIMEOUT is under 10 seconds: calls that Mailgun accepts will end as unknown.",
+                hint="Leave it at 60 seconds; waiting costs little, an unclear outcome costs an hour.",
+                id="mailkoenig.W005",
+            )
+        )
+    return found
+
+
+def refuse_unsafe_settings() -> None:
+    """Raise ImproperlyConfigured where a check finds an error: the web process runs no command that would."""
+    errors = [message for message in run_checks() if message.is_serious()]
+    if errors:
+        raise ImproperlyConfigured(" ".join(f"{error.msg} {error.hint or ''}".strip() for error in errors))

@@ -1,0 +1,226 @@
+"""All settings; the only reader of the environment. Each variable stands in deploy/env.example with its meaning."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import available_timezones
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+if (BASE_DIR / ".env").is_file():
+    env.read_env(BASE_DIR / ".env")
+
+
+def seconds(name: str, default: float) -> float:
+    """Read a number of seconds, greater than nothing."""
+    try:
+        value = float(env.str(name, default=str(default)) or default)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e9:
+        raise ImproperlyConfigured(f"{name} must be a number of seconds greater than 0, such as {default:g}.")
+    return value
+
+
+def whole(name: str, default: int, *, least: int = 1) -> int:
+    """Read a whole number of at least `least`."""
+    text = env.str(name, default=str(default)) or str(default)
+    if not text.strip().isdigit() or int(text) < least:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least {least}, such as {default}.")
+    return int(text)
+
+
+def flag(name: str, default: bool) -> bool:
+    """Read a yes or no."""
+    text = env.str(name, default="").strip().lower()
+    words = {
+        "": default,
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
+    if text not in words:
+        raise ImproperlyConfigured(f"{name} must be yes or no, not {text!r}.")
+    return words[text]
+
+
+# The site
+
+DEBUG = flag("DEBUG", False)
+INSECURE_KEY = "insecure-for-development-only"
+SECRET_KEY = env.str("SECRET_KEY", default="") or INSECURE_KEY
+PUBLIC_URL = (env.str("PUBLIC_URL", default="") or "http://localhost:8000").rstrip("/")
+_public = urlsplit(PUBLIC_URL)
+if _public.scheme not in ("http", "https") or not _public.hostname:
+    raise ImproperlyConfigured(
+        "PUBLIC_URL must be the address people reach this site at, such as https://mail.example.com."
+    )
+HTTPS = _public.scheme == "https"
+ALLOWED_HOSTS = [
+    host.strip() for host in env.str("ALLOWED_HOSTS", default="").split(",") if host.strip()
+] or [
+    _public.hostname,
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+]
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "SAMEORIGIN"  # the preview of a mail stands in a frame of our own
+SECURE_REFERRER_POLICY = "same-origin"
+if flag("TRUST_X_FORWARDED_PROTO", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+# Nothing is ever redirected to https or to another path by Django: a redirected POST becomes a GET, and the
+# one-click unsubscribe and the webhook are POSTs. The web server in front does it for people's pages.
+SECURE_SSL_REDIRECT = False
+
+# The provider
+
+MAILGUN_API_URL = (env.str("MAILGUN_API_URL", default="") or "https://api.mailgun.net").rstrip("/")
+MAILGUN_API_KEY = env.str("MAILGUN_API_KEY", default="")
+MAILGUN_SENDING_KEY = env.str("MAILGUN_SENDING_KEY", default="") or MAILGUN_API_KEY
+MAILGUN_WEBHOOK_SIGNING_KEYS = [
+    key.strip() for key in env.str("MAILGUN_WEBHOOK_SIGNING_KEYS", default="").split(",") if key.strip()
+]
+MAILGUN_CONNECT_TIMEOUT = seconds("MAILGUN_CONNECT_TIMEOUT", 10)
+MAILGUN_READ_TIMEOUT = seconds("MAILGUN_READ_TIMEOUT", 60)
+# No call lasts longer than this in all, whatever the provider sends in between.
+MAILGUN_CALL_TIMEOUT = MAILGUN_CONNECT_TIMEOUT + MAILGUN_READ_TIMEOUT
+
+# The webhook
+
+WEBHOOK_MAX_BYTES = whole("WEBHOOK_MAX_BYTES", 1_048_576)
+WEBHOOK_MAX_AGE = seconds("WEBHOOK_MAX_AGE", 86_400)
+WEBHOOK_MAX_AHEAD = seconds("WEBHOOK_MAX_AHEAD", 300)
+
+# The sender
+
+SENDER_CONCURRENCY = whole("SENDER_CONCURRENCY", 4)
+SENDER_POLL = seconds("SENDER_POLL", 2)
+SENDER_GRACE = seconds("SENDER_GRACE", 25)
+SENDER_MAX_CALL_BYTES = whole("SENDER_MAX_CALL_BYTES", 20_000_000)
+IMPORT_MAX_BYTES = whole("IMPORT_MAX_BYTES", 1_073_741_824)
+
+# Django
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "mailkoenig",
+    "mailkoenig.simulator",
+    "mailkoenig.monitoring",
+    "contacts",
+    "campaigns",
+    "events",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "mailkoenig.urls"
+WSGI_APPLICATION = "mailkoenig.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+
+def database() -> dict[str, Any]:
+    """Return the server that DATABASE_URL names, or the embedded one where it is unset."""
+    shared: dict[str, Any] = {
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
+        # Behind PgBouncer in transaction mode a server-side cursor would vanish at each commit.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
+    if not env.str("DATABASE_URL", default=""):
+        data = Path(env.str("EMBEDDED_DATA_DIR", default="") or BASE_DIR / ".data" / "postgres")
+        return {
+            "ENGINE": "mailkoenig.lib.embedded",
+            "NAME": "mailkoenig",
+            "EMBEDDED_NAME": "mailkoenig",
+            "DATA_DIR": data,
+            **shared,
+        }
+    url = env.db_url("DATABASE_URL")
+    if url.get("ENGINE") != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(
+            "DATABASE_URL must name a PostgreSQL, such as postgres://user:password@localhost/mailkoenig."
+        )
+    options = {"connect_timeout": 5, **url.pop("OPTIONS", {})}
+    return {**url, **shared, "OPTIONS": options}
+
+
+DATABASES = {"default": database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en"
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env.str("TIME_ZONE", default="") or "UTC"
+if TIME_ZONE not in available_timezones():
+    raise ImproperlyConfigured(
+        f"TIME_ZONE {TIME_ZONE!r} is not known: use a name such as Europe/Berlin or UTC."
+    )
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / ".data" / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG
+# Uploads are spooled to disk: a contact file may have a million rows.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5_242_880
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "mailkoenig.lib.log.LineFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        name: {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO"), "propagate": False}
+        for name in ("mailkoenig", "contacts", "campaigns", "events")
+    },
+}
