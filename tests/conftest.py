@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
+from mailkoenig.simulator import Simulator
 from tests.factories import StreamFactory
 
 
@@ -37,3 +38,10 @@ def no_joins() -> Iterator[None]:
             cursor.execute(f"SET enable_{method} = off")
         yield
         cursor.execute("RESET ALL")
+
+
+@pytest.fixture
+def simulator() -> Iterator[Simulator]:
+    """A provider on loopback with the keys of tests/environment.py; it sends no events."""
+    with Simulator() as running:
+        yield running
