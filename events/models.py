@@ -1,6 +1,7 @@
 """Everything that comes back from the provider, append-only."""
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from campaigns.models import Recipient
@@ -40,8 +41,19 @@ class Event(models.Model):
     class Meta:
         db_table = "email_events"
         constraints = [
+            # With the type: two things that happened are never one, should a provider give them the same id.
             models.UniqueConstraint(
-                fields=["provider", "domain", "provider_event_id", "day"], name="event_once"
+                fields=["provider", "domain", "provider_event_id", "day", "event_type"], name="event_once"
+            ),
+        ]
+        indexes = [
+            # The list's search for the beginning of an address.
+            models.Index(name="event_address", fields=["address"], opclasses=["varchar_pattern_ops"]),
+            # The list filtered by a rare type; the common ones are found on the last pages of the primary key.
+            models.Index(
+                name="event_rare_type",
+                fields=["event_type", "id"],
+                condition=~Q(event_type__in=["accepted", "delivered", "opened", "clicked"]),
             ),
         ]
 
@@ -61,6 +73,8 @@ class WebhookToken(models.Model):
 
     class Meta:
         db_table = "webhook_tokens"
+        # events.sql.PRUNE_TOKENS
+        indexes = [models.Index(name="token_seen", fields=["seen_at"])]
 
     def __str__(self) -> str:
         return self.token[:8]

@@ -1,0 +1,117 @@
+"""Recording what the provider says, once, and forgetting it when it is old."""
+
+import json
+from datetime import UTC, timedelta
+from typing import NamedTuple
+
+from mailkoenig.lib import db
+from mailkoenig.providers.types import ProviderEvent
+
+# One statement, because each turn to the server costs a webhook a tenth of its time. A token that was used before admits
+# nothing; the recipient is the one that the event claims, until the campaign knows better.
+RECORD = """
+WITH used AS (
+    INSERT INTO webhook_tokens (token, body_digest)
+    SELECT %(token)s, %(body_digest)s::bytea WHERE %(token)s::text IS NOT NULL
+    ON CONFLICT DO NOTHING
+    RETURNING token
+), added AS (
+    INSERT INTO email_events (
+        provider, domain, provider_event_id, day, event_type, severity, reason, address,
+        campaign_recipient_id, batch_id, source, raw_payload, occurred_at
+    )
+    SELECT
+        %(provider)s, %(domain)s, %(provider_event_id)s, %(day)s::date, %(event_type)s, %(severity)s, %(reason)s,
+        %(address)s, %(recipient)s::bigint, %(batch)s::uuid, %(source)s, %(raw_payload)s::jsonb,
+        %(occurred_at)s::timestamptz
+    WHERE %(token)s::text IS NULL OR EXISTS (SELECT FROM used)
+    ON CONFLICT DO NOTHING
+    RETURNING id
+)
+SELECT (SELECT id FROM added), EXISTS (SELECT FROM used)
+"""
+
+
+class Recorded(NamedTuple):
+    """The new row's id, None where there was one already, and whether the token was new."""
+
+    event: int | None
+    is_token_new: bool
+
+
+def record(event: ProviderEvent, *, source: str, token: str | None, body_digest: bytes | None) -> Recorded:
+    """Write the event unless it, or its token, is known."""
+    parameters = {
+        "token": token,
+        "body_digest": body_digest,
+        "provider": event.provider,
+        "domain": event.domain,
+        "provider_event_id": event.event_id,
+        "day": event.occurred_at.astimezone(UTC).date(),
+        "event_type": event.type.value,
+        "severity": event.severity,
+        "reason": event.reason,
+        "address": event.address,
+        "recipient": event.recipient,
+        "batch": event.batch,
+        "source": source,
+        "raw_payload": json.dumps(event.payload, ensure_ascii=False),
+        "occurred_at": event.occurred_at,
+    }
+    recorded = db.fetch_one(Recorded, RECORD, parameters)
+    return recorded or Recorded(None, False)
+
+
+USED_FOR = "SELECT body_digest FROM webhook_tokens WHERE token = %(token)s"
+
+
+def used_for(token: str) -> bytes:
+    """Return the digest of the body that a token came with, and nothing where the token is unknown."""
+    return bytes(db.value(USED_FOR, {"token": token}) or b"")
+
+
+ATTACH = "UPDATE email_events SET campaign_recipient_id = %(recipient)s WHERE id = %(event)s"
+
+
+def attach(event: int, *, recipient: int | None) -> None:
+    """Name the recipient that an event is really about."""
+    db.execute(ATTACH, {"event": event, "recipient": recipient})
+
+
+# Rows come in the order of their ids, so the oldest are found without an index on their time; `after` spares the next
+# turn the rows that this one deleted.
+PRUNE_EVENTS = """
+WITH oldest AS MATERIALIZED (
+    SELECT id, received_at FROM email_events WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
+), gone AS (
+    DELETE FROM email_events AS e USING oldest
+    WHERE e.id = oldest.id AND oldest.received_at < statement_timestamp() - %(age)s
+    RETURNING e.id
+)
+SELECT count(*), coalesce(max(id), 0) FROM gone
+"""
+
+
+class Pruned(NamedTuple):
+    """How many rows went, and the last of their ids."""
+
+    rows: int
+    last: int
+
+
+def prune_events(*, age: timedelta, after: int, limit: int) -> Pruned:
+    """Delete the oldest events that are older than `age`, at most `limit` of them, with ids above `after`."""
+    parameters = {"age": age, "after": after, "limit": limit}
+    return db.fetch_one(Pruned, PRUNE_EVENTS, parameters) or Pruned(0, 0)
+
+
+PRUNE_TOKENS = """
+DELETE FROM webhook_tokens WHERE token IN (
+    SELECT token FROM webhook_tokens WHERE seen_at < statement_timestamp() - %(age)s ORDER BY seen_at LIMIT %(limit)s
+)
+"""
+
+
+def prune_tokens(*, age: timedelta, limit: int) -> int:
+    """Delete at most `limit` tokens that were used longer than `age` ago; return how many."""
+    return db.execute(PRUNE_TOKENS, {"age": age, "limit": limit})
