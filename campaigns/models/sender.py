@@ -31,6 +31,12 @@ class SenderDomain(models.Model):
     held_until = models.DateTimeField(
         null=True, blank=True, editable=False, help_text="The provider asked us to wait until then."
     )
+    probe_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="After a wait one call goes first; until then the others wait for it.",
+    )
     held_reason = models.TextField(blank=True, default="", db_default="", editable=False)
     throttles = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="Waits in a row without a call that worked."

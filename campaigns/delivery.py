@@ -1,0 +1,210 @@
+"""One batch from claim to settle: the only place that calls a provider and acts on what its answer means."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from random import random
+from typing import NamedTuple, assert_never
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import transaction
+
+from campaigns import policy, services
+from campaigns.calls import build, compiled, envelope, groups, halves
+from campaigns.content import Compiled, ContentError
+from campaigns.models import Campaign, SendBatch
+from campaigns.sql import queue, recovery
+from mailkoenig.providers.types import Kind, Outcome, Provider
+
+logger = logging.getLogger(__name__)
+
+State = SendBatch.State
+NOT_COUNTED = 1
+COUNTED = 0
+
+
+class Part(NamedTuple):
+    """A batch that is leased to us and not yet sent."""
+
+    batch: UUID
+    people: Sequence[queue.Claim]
+
+
+@dataclass
+class Delivery:
+    """Sends one campaign's batches with one provider client; `persist` runs a transaction until the database takes it."""
+
+    provider: Provider
+    worker: str
+    persist: Callable[[Callable[[], object]], object]
+    random: Callable[[], float] = random
+
+    def send_one(self, campaign_id: int) -> bool:
+        """Claim one batch, send it and settle it; False when there was nothing to claim."""
+        probing = queue.probe(campaign=campaign_id, wait=timedelta(seconds=settings.MAILGUN_CALL_TIMEOUT))
+        batch = uuid4()
+        people = queue.claim(campaign=campaign_id, batch=batch, worker=self.worker, probing=probing)
+        if not people:
+            return False
+        parts = [Part(batch, people)]
+        campaign = Campaign.objects.select_related("domain").get(pk=campaign_id)
+        try:
+            content = compiled(services.source(campaign), self.provider.dialect)
+        except ContentError as error:
+            self.refuse(parts[0], campaign, str(error))
+            return True
+        while parts:
+            parts += self.send_part(parts.pop(), campaign, content, probing=probing)
+        return True
+
+    def send_part(self, part: Part, campaign: Campaign, content: Compiled, *, probing: bool) -> list[Part]:
+        """Send one leased batch and settle it; return what it had to be split into."""
+        envelopes = {person.id: envelope(person, content) for person in part.people}
+        smaller = groups(part.people, envelopes, content, self.provider.dialect)
+        if len(smaller) > 1:
+            return self.split(
+                part, smaller, answer="Cut before the call: too large for one, or some must go alone."
+            )
+        leased_at = time.monotonic()
+        left = self.begin(part, probing=probing)
+        if left is None:
+            return []
+        call = build(part.batch, campaign, content, left, envelopes, self.provider.dialect)
+        if time.monotonic() - leased_at > settings.MAILGUN_CALL_TIMEOUT:
+            outcome = Outcome(Kind.RETRY, "The worker was held up before the call; it was not made.")
+        else:
+            outcome = self.provider.send(call)
+        return self.settle(Part(part.batch, left), campaign, outcome)
+
+    def begin(self, part: Part, *, probing: bool) -> list[queue.Claim] | None:
+        """Commit that the call begins, without those who left meanwhile; None when there is nothing to call for."""
+        with transaction.atomic():
+            if queue.lock(part.batch) != State.LEASED:
+                return None
+            gone = queue.skip_ineligible(batch=part.batch, ids=[person.id for person in part.people])
+            left = [person for person in part.people if person.id not in gone]
+            if not left:
+                queue.close(
+                    batch=part.batch, state=State.RETURNED, answer="Nobody in it may be mailed any more."
+                )
+                return None
+            if not queue.start(batch=part.batch, probing=probing):
+                self.back(
+                    part, "Something was paused before the call.", after=timedelta(0), refund=NOT_COUNTED
+                )
+                return None
+        return left
+
+    def settle(self, part: Part, campaign: Campaign, outcome: Outcome) -> list[Part]:
+        """Write what the answer means, for as long as the lease is ours; return what is left to send in smaller parts."""
+        parts: list[Part] = []
+
+        def write() -> None:
+            parts.clear()
+            with transaction.atomic():
+                state = queue.lock(part.batch)
+                if state == State.IN_FLIGHT:
+                    parts.extend(self.act(part, campaign, outcome))
+                    return
+            if state == State.UNKNOWN and outcome.kind == Kind.SENT:
+                # Our lease had run out, but nobody has touched these people since, and this answer settles it.
+                services.settle_as_accepted(part.batch, answer=f"Answered late: {outcome.reason}")
+
+        self.persist(write)
+        logger.info(
+            "batch settled",
+            extra={
+                "batch": part.batch,
+                "campaign": campaign.pk,
+                "people": len(part.people),
+                "outcome": outcome.kind.value,
+            },
+        )
+        return parts
+
+    def act(self, part: Part, campaign: Campaign, outcome: Outcome) -> list[Part]:
+        """Do what one outcome asks for, in the caller's transaction, with the batch locked."""
+        ids = [person.id for person in part.people]
+        if outcome.kind not in (Kind.RETRY, Kind.UNKNOWN):
+            recovery.release_domain(part.batch)
+        match outcome.kind:
+            case Kind.SENT:
+                accepted = queue.accept(batch=part.batch, ids=ids)
+                queue.close(
+                    batch=part.batch,
+                    state=State.ACCEPTED,
+                    answer=outcome.reason,
+                    provider_id=outcome.provider_id,
+                    accepted=accepted,
+                )
+            case Kind.UNKNOWN:
+                queue.mark_unknown(batch=part.batch, campaign=campaign.pk, reason=outcome.reason)
+                queue.close(batch=part.batch, state=State.UNKNOWN, answer=outcome.reason)
+            case Kind.RETRY:
+                self.hold(part, campaign, outcome)
+            case Kind.SPLIT:
+                return self.shrink(part, campaign, outcome)
+            case Kind.RECIPIENT_FAILED:
+                queue.fail(batch=part.batch, ids=ids, reason=outcome.reason)
+                queue.close(batch=part.batch, state=State.RETURNED, answer=outcome.reason)
+            case Kind.PAUSE_CAMPAIGN:
+                recovery.pause_campaign(campaign=campaign.pk, reason=outcome.reason)
+                self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+            case Kind.PAUSE_DOMAIN:
+                recovery.pause_domain(batch=part.batch, reason=outcome.reason)
+                self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+            case _:
+                assert_never(outcome.kind)
+        return []
+
+    def hold(self, part: Part, campaign: Campaign, outcome: Outcome) -> None:
+        """Make the whole domain wait as long as the provider said, else longer each time."""
+        throttles = campaign.domain.throttles if campaign.domain else 0
+        wait = outcome.after or policy.backoff(throttles + 1, dice=self.random())
+        recovery.hold_domain(batch=part.batch, wait=wait, reason=outcome.reason)
+        self.back(part, outcome.reason, after=wait, refund=NOT_COUNTED)
+
+    def shrink(self, part: Part, campaign: Campaign, outcome: Outcome) -> list[Part]:
+        """Send less at once: smaller batches from this domain, or halves until the one bad address is alone."""
+        if outcome.limit is not None:
+            if len(part.people) > outcome.limit:
+                recovery.limit_domain(batch=part.batch, limit=outcome.limit)
+            else:
+                recovery.pause_domain(batch=part.batch, reason=outcome.reason)
+            self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+            return []
+        if len(part.people) == 1:
+            queue.fail(batch=part.batch, ids=[part.people[0].id], reason=outcome.reason)
+            queue.close(batch=part.batch, state=State.RETURNED, answer=outcome.reason)
+            return []
+        return self.parted(part, halves(part.people, outcome.reason), answer=outcome.reason)
+
+    def split(self, part: Part, smaller: Sequence[Sequence[queue.Claim]], *, answer: str) -> list[Part]:
+        """Cut a leased batch into smaller ones before any call."""
+        with transaction.atomic():
+            if queue.lock(part.batch) != State.LEASED:
+                return []
+            return self.parted(part, smaller, answer=answer)
+
+    def parted(self, part: Part, smaller: Sequence[Sequence[queue.Claim]], *, answer: str) -> list[Part]:
+        """Move a locked batch's people into new batches and close it."""
+        parts = [Part(uuid4(), people) for people in smaller if people]
+        for new in parts:
+            queue.split_off(batch=part.batch, part=new.batch, ids=[person.id for person in new.people])
+        queue.close(batch=part.batch, state=State.RETURNED, answer=answer)
+        return parts
+
+    def back(self, part: Part, reason: str, *, after: timedelta, refund: int) -> None:
+        """Make a locked batch's people ready again after a wait."""
+        queue.give_back(batch=part.batch, reason=reason, after=after, refund=refund)
+        queue.close(batch=part.batch, state=State.RETURNED, answer=reason)
+
+    def refuse(self, part: Part, campaign: Campaign, reason: str) -> None:
+        """Pause a campaign whose mail can't be made, before any call."""
+        with transaction.atomic():
+            if queue.lock(part.batch) == State.LEASED:
+                recovery.pause_campaign(campaign=campaign.pk, reason=reason)
+                self.back(part, reason, after=timedelta(0), refund=NOT_COUNTED)

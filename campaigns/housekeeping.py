@@ -1,0 +1,85 @@
+"""What keeps the queue moving, each step small and safe to run in several workers at once."""
+
+import logging
+from random import random
+
+from django.db import transaction
+
+from campaigns import policy
+from campaigns.models import SendBatch
+from campaigns.sql import queue, recovery, snapshot
+
+logger = logging.getLogger(__name__)
+
+# From this many new rows on the planner is told about them at once.
+WORTH_ANALYZING = 10_000
+
+
+def recover() -> bool:
+    """Settle what dead workers left behind; True when there was any.
+
+    1. A call that never began: its people are ready again, or failed when that has happened too often.
+    2. A call that may have begun: nobody knows; its people wait until that is settled.
+    """
+    with transaction.atomic():
+        left = recovery.stale()
+        for stale in left:
+            if stale.state == SendBatch.State.LEASED:
+                reason = f"Worker {stale.worker} stopped before the call."
+                after = policy.backoff(1, dice=random())  # noqa: S311 - spreads load, guards nothing
+                queue.give_back(batch=stale.batch, reason=reason, after=after, refund=0)
+                queue.close(batch=stale.batch, state=SendBatch.State.RETURNED, answer=reason)
+            else:
+                reason = f"Worker {stale.worker} stopped during the call."
+                queue.mark_unknown(batch=stale.batch, campaign=stale.campaign, reason=reason)
+                queue.close(batch=stale.batch, state=SendBatch.State.UNKNOWN, answer=reason)
+            logger.warning(
+                "lease ran out", extra={"batch": stale.batch, "state": stale.state, "holder": stale.worker}
+            )
+    return bool(left)
+
+
+def activate() -> bool:
+    """Start the campaigns whose time has come; True when there were any."""
+    started = recovery.activate()
+    recovery.use_shared_domain()
+    recovery.lift_limits()
+    for campaign in started:
+        logger.info("campaign started by its schedule", extra={"campaign": campaign})
+    return bool(started)
+
+
+def take_snapshot(*, limit: int = snapshot.CHUNK) -> bool:
+    """Add the next chunk of people to a campaign that has begun; False when every snapshot is complete."""
+    with transaction.atomic():
+        at = snapshot.unfinished()
+        if at is None:
+            return False
+        list_id = at.list or snapshot.next_list(campaign=at.campaign, after=0)
+        if list_id is None:
+            snapshot.finish(at.campaign)
+            return True
+        chunk = snapshot.take(campaign=at.campaign, list_id=list_id, after=at.contact, limit=limit)
+        if chunk.members == limit and chunk.last is not None:
+            snapshot.advance(campaign=at.campaign, list_id=list_id, contact=chunk.last)
+        elif following := snapshot.next_list(campaign=at.campaign, after=list_id):
+            snapshot.advance(campaign=at.campaign, list_id=following, contact=0)
+        else:
+            snapshot.finish(at.campaign)
+    if chunk.taken >= min(WORTH_ANALYZING, limit):
+        snapshot.analyze()
+    return True
+
+
+def complete() -> bool:
+    """End the campaigns that have nobody left; True when there were any."""
+    done = recovery.complete()
+    for campaign in done:
+        logger.info("campaign sent", extra={"campaign": campaign})
+    return bool(done)
+
+
+def turn() -> bool:
+    """Do one round of all of it; True when something was done and the next round should follow at once."""
+    # Every step runs, whatever the one before it found.
+    return any([recover(), activate(), take_snapshot(), complete()])

@@ -1,0 +1,106 @@
+"""What an event of the provider does to its recipient and its batch."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from mailkoenig.lib import db
+
+# The batch is touched first and only by the first event that proves its acceptance. The recipient is found by our own
+# variable, if the address agrees; else by the batch, or the provider's id of it, and the address.
+RECORD = """
+WITH evidence AS (
+    UPDATE send_batches SET evidence_at = %(occurred_at)s
+    WHERE id = %(batch)s AND evidence_at IS NULL
+    RETURNING state
+), proof AS MATERIALIZED (
+    SELECT (SELECT state FROM evidence) AS state
+), found AS MATERIALIZED (
+    SELECT id FROM (
+        SELECT r.id FROM campaign_recipients AS r WHERE r.id = %(recipient)s AND r.email = %(address)s
+        UNION ALL
+        SELECT r.id
+        FROM send_batches AS b
+        JOIN contacts AS c ON c.email = %(address)s
+        JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
+        WHERE b.id = %(batch)s
+        UNION ALL
+        SELECT r.id
+        FROM send_batches AS b
+        JOIN contacts AS c ON c.email = %(address)s
+        JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
+        WHERE b.provider_id = %(message_id)s AND b.provider_id <> ''
+    ) AS candidate
+    LIMIT 1
+), moved AS (
+    UPDATE campaign_recipients AS r
+    SET (status, reason, locked_by, locked_at) = (
+            SELECT CASE WHEN rises THEN %(reached)s ELSE r.status END, CASE WHEN rises THEN %(reason)s ELSE r.reason END,
+                   CASE WHEN rises THEN NULL ELSE r.locked_by END, CASE WHEN rises THEN NULL ELSE r.locked_at END
+            FROM (SELECT coalesce(
+                array_position(%(ladder)s::text[], %(reached)s::text)
+                > coalesce(array_position(%(ladder)s::text[], r.status::text), 0), false) AS rises) AS compared
+        ),
+        sent_at = CASE WHEN %(reached)s::text IS NULL THEN r.sent_at ELSE coalesce(r.sent_at, %(occurred_at)s) END,
+        delivered_at = CASE WHEN %(reached)s = 'delivered' THEN least(r.delivered_at, %(occurred_at)s) ELSE r.delivered_at END,
+        opened_at = CASE WHEN %(opened)s THEN least(r.opened_at, %(occurred_at)s) ELSE r.opened_at END,
+        clicked_at = CASE WHEN %(clicked)s THEN least(r.clicked_at, %(occurred_at)s) ELSE r.clicked_at END,
+        machine_opened_at = CASE WHEN %(machine_opened)s THEN least(r.machine_opened_at, %(occurred_at)s) ELSE r.machine_opened_at END,
+        machine_clicked_at = CASE WHEN %(machine_clicked)s THEN least(r.machine_clicked_at, %(occurred_at)s) ELSE r.machine_clicked_at END
+    FROM found
+    CROSS JOIN proof
+    WHERE r.id = found.id
+    RETURNING r.id
+)
+SELECT (SELECT id FROM moved), (SELECT state FROM proof)
+"""
+
+
+class Recorded(NamedTuple):
+    """The recipient that an event was about, and the state of its batch where this was the first proof of acceptance."""
+
+    recipient: int | None
+    proven: str | None
+
+
+def record(
+    *,
+    recipient: int | None,
+    batch: UUID | None,
+    message_id: str,
+    address: str,
+    reached: str | None,
+    ladder: Sequence[str],
+    reason: str,
+    occurred_at: datetime,
+    moment: str,
+) -> Recorded:
+    """Move a recipient up to the state `reached`, and note the `moment` (opened, machine_clicked, …) it is about."""
+    flags = {name: name == moment for name in ("opened", "clicked", "machine_opened", "machine_clicked")}
+    parameters = {
+        "recipient": recipient,
+        "batch": batch,
+        "message_id": message_id,
+        "address": address,
+        "reached": reached,
+        "ladder": list(ladder),
+        "reason": reason,
+        "occurred_at": occurred_at,
+        **flags,
+    }
+    return db.fetch_one(Recorded, RECORD, parameters) or Recorded(None, None)
+
+
+PEOPLE = """
+SELECT id FROM campaign_recipients WHERE campaign_id = %(campaign)s AND batch_id = %(batch)s AND status = 'unknown'
+"""
+
+
+class RecipientId(NamedTuple):
+    id: int
+
+
+def unknown_people(*, campaign: int, batch: UUID) -> list[int]:
+    """Return the people of a batch whose outcome is not known."""
+    return [row.id for row in db.fetch(RecipientId, PEOPLE, {"campaign": campaign, "batch": batch})]

@@ -1,0 +1,249 @@
+"""The queue: claim, start, settle, return. `campaign_recipients.status` is the job state, a batch's id the lease's token."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from mailkoenig.lib import db
+
+READY = """
+SELECT c.id
+FROM campaigns AS c
+JOIN sender_domains AS d ON d.id = c.domain_id
+WHERE c.status = 'sending'
+  AND d.status = 'active' AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
+  AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp())
+  AND EXISTS (SELECT FROM streams AS s WHERE s.name = 'campaigns' AND NOT s.paused)
+  AND EXISTS (
+    SELECT FROM campaign_recipients AS r
+    WHERE r.campaign_id = c.id AND r.status = 'pending' AND r.next_attempt_at <= statement_timestamp()
+  )
+ORDER BY c.id
+"""
+
+
+class CampaignId(NamedTuple):
+    id: int
+
+
+def ready() -> list[int]:
+    """Return the campaigns that have people to send to now and nothing that holds them."""
+    return [row.id for row in db.fetch(CampaignId, READY)]
+
+
+# After a wait that the provider asked for, one call goes first.
+PROBE = """
+UPDATE sender_domains AS d
+SET probe_until = statement_timestamp() + %(wait)s
+FROM campaigns AS c
+WHERE c.id = %(campaign)s AND d.id = c.domain_id
+  AND d.held_until <= statement_timestamp()
+  AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp())
+RETURNING d.id
+"""
+
+
+def probe(*, campaign: int, wait: timedelta) -> bool:
+    """Take the right to make the first call after a wait; the others go on waiting, at most for `wait`."""
+    return db.value(PROBE, {"campaign": campaign, "wait": wait}) is not None
+
+
+# The picking SELECT is a MATERIALIZED CTE: as a subquery it may be run again for each row of a join and take far
+# more than its LIMIT. Ordering by next_attempt_at first keeps it on its partial index.
+CLAIM = """
+WITH turn AS MATERIALIZED (
+    SELECT c.id AS campaign_id, d.id AS domain_id, s.id AS stream_id, s.lease,
+           least(s.batch_size, coalesce(d.batch_limit, s.batch_size)) AS size
+    FROM campaigns AS c
+    JOIN sender_domains AS d ON d.id = c.domain_id
+    JOIN streams AS s ON s.name = 'campaigns'
+    WHERE c.id = %(campaign)s AND c.status = 'sending' AND NOT s.paused AND d.status = 'active'
+      AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
+  AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp() OR %(probing)s)
+), due AS MATERIALIZED (
+    SELECT id, contact_id FROM campaign_recipients
+    WHERE campaign_id = %(campaign)s AND status = 'pending' AND next_attempt_at <= statement_timestamp()
+    ORDER BY next_attempt_at, id
+    LIMIT coalesce((SELECT size FROM turn), 0)
+    FOR UPDATE SKIP LOCKED
+), batch AS (
+    INSERT INTO send_batches (id, stream_id, campaign_id, domain_id, worker, state, size, claimed_at, lease_expires_at)
+    SELECT %(batch)s, stream_id, campaign_id, domain_id, %(worker)s, 'leased', (SELECT count(*) FROM due),
+           statement_timestamp(), statement_timestamp() + lease
+    FROM turn WHERE EXISTS (SELECT FROM due)
+)
+UPDATE campaign_recipients AS r
+SET status = 'sending', batch_id = %(batch)s, locked_by = %(worker)s, locked_at = statement_timestamp(),
+    attempts = r.attempts + 1, reason = ''
+FROM due
+LEFT JOIN contacts AS c ON c.id = due.contact_id
+WHERE r.id = due.id
+RETURNING r.id, r.email, r.name, r.attempts, coalesce(c.unsubscribe_token, ''), c.attributes
+"""
+
+
+class Claim(NamedTuple):
+    """One leased recipient."""
+
+    id: int
+    email: str
+    name: str
+    attempts: int
+    unsubscribe_token: str
+    attributes: str | None
+    """JSON; None when the contact is gone."""
+
+
+def claim(*, campaign: int, batch: UUID, worker: str, probing: bool = False) -> list[Claim]:
+    """Lease the next due recipients of one campaign to `worker` as the new `batch`; empty when there are none."""
+    parameters = {"campaign": campaign, "batch": batch, "worker": worker, "probing": probing}
+    return sorted(db.fetch(Claim, CLAIM, parameters), key=lambda row: row.id)
+
+
+SKIP = """
+WITH lost AS MATERIALIZED (
+    SELECT r.id,
+           CASE WHEN c.id IS NULL THEN 'The contact was deleted.'
+                WHEN c.status <> 'active' THEN c.status
+                ELSE 'suppressed: ' || s.reason END AS reason
+    FROM campaign_recipients AS r
+    LEFT JOIN contacts AS c ON c.id = r.contact_id
+    LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
+    WHERE r.id = ANY(%(ids)s) AND r.batch_id = %(batch)s
+      AND (c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL)
+)
+UPDATE campaign_recipients AS r
+SET status = 'skipped', reason = lost.reason, locked_by = NULL, locked_at = NULL
+FROM lost
+WHERE r.id = lost.id AND r.batch_id = %(batch)s AND r.status = 'sending'
+RETURNING r.id
+"""
+
+
+class RecipientId(NamedTuple):
+    id: int
+
+
+def skip_ineligible(*, batch: UUID, ids: Sequence[int]) -> set[int]:
+    """Set aside those of a batch who may no longer be mailed, with the reason, and return their ids."""
+    return {row.id for row in db.fetch(RecipientId, SKIP, {"batch": batch, "ids": list(ids)})}
+
+
+START = """
+UPDATE send_batches AS b
+SET state = 'in_flight', started_at = statement_timestamp(), lease_expires_at = statement_timestamp() + s.lease
+FROM streams AS s, campaigns AS c, sender_domains AS d
+WHERE b.id = %(batch)s AND b.state = 'leased'
+  AND s.id = b.stream_id AND NOT s.paused
+  AND c.id = b.campaign_id AND c.status = 'sending'
+  AND d.id = b.domain_id AND d.status = 'active'
+  AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
+  AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp() OR %(probing)s)
+RETURNING b.started_at
+"""
+
+
+def start(*, batch: UUID, probing: bool = False) -> bool:
+    """Mark that the call may begin; False when the lease is gone or something has been paused meanwhile."""
+    return db.value(START, {"batch": batch, "probing": probing}) is not None
+
+
+LOCK = """
+SELECT state FROM send_batches WHERE id = %(batch)s FOR NO KEY UPDATE
+"""
+
+
+def lock(batch: UUID) -> str | None:
+    """Lock a batch until the transaction ends and return its state; None when it is gone."""
+    state: str | None = db.value(LOCK, {"batch": batch})
+    return state
+
+
+# Must not name the status: the planner would take the index of all open rows (see bench notes in ARCHITECTURE).
+ACCEPT = """
+UPDATE campaign_recipients
+SET status = CASE WHEN status IN ('sending', 'unknown') THEN 'sent' ELSE status END,
+    sent_at = coalesce(sent_at, statement_timestamp()), locked_by = NULL, locked_at = NULL
+WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s
+"""
+
+
+def accept(*, batch: UUID, ids: Sequence[int]) -> int:
+    """Note that the provider took these of a batch; what events have already moved further stays. Return how many."""
+    return db.execute(ACCEPT, {"batch": batch, "ids": list(ids)})
+
+
+RETURN = """
+UPDATE campaign_recipients AS r
+SET status = CASE WHEN r.attempts - %(refund)s >= s.max_attempts THEN 'failed' ELSE 'pending' END,
+    attempts = r.attempts - %(refund)s, batch_id = NULL, locked_by = NULL, locked_at = NULL, reason = %(reason)s,
+    next_attempt_at = statement_timestamp() + %(after)s
+FROM send_batches AS b JOIN streams AS s ON s.id = b.stream_id
+WHERE b.id = %(batch)s AND r.campaign_id = b.campaign_id AND r.batch_id = b.id AND r.status IN ('sending', 'unknown')
+"""
+
+
+def give_back(*, batch: UUID, reason: str, after: timedelta, refund: int) -> int:
+    """Make a batch's people ready again after a wait, or failed when their attempts are used up.
+
+    `refund` is 1 where the attempt does not count: the provider asked us to wait, or the fault is not theirs.
+    """
+    return db.execute(RETURN, {"batch": batch, "reason": reason, "after": after, "refund": refund})
+
+
+CLOSE = """
+UPDATE send_batches
+SET state = %(state)s, answer = %(answer)s, provider_id = %(provider_id)s, accepted = %(accepted)s,
+    settled_at = statement_timestamp()
+WHERE id = %(batch)s
+"""
+
+
+def close(*, batch: UUID, state: str, answer: str = "", provider_id: str = "", accepted: int = 0) -> None:
+    """Write a locked batch's outcome."""
+    parameters: dict[str, Any] = {"batch": batch, "state": state, "answer": answer}
+    db.execute(CLOSE, {**parameters, "provider_id": provider_id, "accepted": accepted})
+
+
+UNCLEAR = """
+UPDATE campaign_recipients
+SET status = 'unknown', reason = %(reason)s, locked_by = NULL, locked_at = NULL
+WHERE campaign_id = %(campaign)s AND batch_id = %(batch)s AND status = 'sending'
+"""
+
+
+def mark_unknown(*, batch: UUID, campaign: int, reason: str) -> int:
+    """Note that a batch's people may or may not have got the mail; nobody touches them until that is settled."""
+    return db.execute(UNCLEAR, {"batch": batch, "campaign": campaign, "reason": reason})
+
+
+FAIL = """
+UPDATE campaign_recipients
+SET status = 'failed', reason = %(reason)s, locked_by = NULL, locked_at = NULL
+WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s AND status = 'sending'
+"""
+
+
+def fail(*, batch: UUID, ids: Sequence[int], reason: str) -> int:
+    """End it for these of a batch, with the provider's words."""
+    return db.execute(FAIL, {"batch": batch, "ids": list(ids), "reason": reason})
+
+
+SPLIT = """
+WITH part AS (
+    INSERT INTO send_batches (id, stream_id, campaign_id, domain_id, worker, state, size, claimed_at, lease_expires_at)
+    SELECT %(part)s, b.stream_id, b.campaign_id, b.domain_id, b.worker, 'leased', %(size)s,
+           statement_timestamp(), statement_timestamp() + s.lease
+    FROM send_batches AS b JOIN streams AS s ON s.id = b.stream_id
+    WHERE b.id = %(batch)s
+)
+UPDATE campaign_recipients
+SET batch_id = %(part)s, locked_at = statement_timestamp()
+WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s AND status = 'sending'
+"""
+
+
+def split_off(*, batch: UUID, part: UUID, ids: Sequence[int]) -> int:
+    """Move these of a locked batch into the new batch `part` with a lease of its own; their attempts stay."""
+    return db.execute(SPLIT, {"batch": batch, "part": part, "ids": list(ids), "size": len(ids)})

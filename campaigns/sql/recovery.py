@@ -1,0 +1,150 @@
+"""What housekeeping looks for: leases that ran out, schedules that are due, campaigns that are done."""
+
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from mailkoenig.lib import db
+
+STALE = """
+SELECT b.id, b.campaign_id, b.state, b.worker
+FROM send_batches AS b
+WHERE b.state IN ('leased', 'in_flight') AND b.lease_expires_at <= statement_timestamp()
+ORDER BY b.lease_expires_at
+LIMIT %(limit)s
+FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+
+class Stale(NamedTuple):
+    """A batch whose lease ran out."""
+
+    batch: UUID
+    campaign: int
+    state: str
+    worker: str
+
+
+def stale(*, limit: int = 50) -> list[Stale]:
+    """Lock and return batches whose lease ran out, the oldest first."""
+    return db.fetch(Stale, STALE, {"limit": limit})
+
+
+ACTIVATE = """
+UPDATE campaigns
+SET status = 'sending', started_at = coalesce(started_at, statement_timestamp()), status_reason = ''
+WHERE status = 'scheduled' AND scheduled_at <= statement_timestamp()
+RETURNING id
+"""
+
+
+class CampaignId(NamedTuple):
+    id: int
+
+
+def activate() -> list[int]:
+    """Start the campaigns whose time has come, and return them."""
+    return [row.id for row in db.fetch(CampaignId, ACTIVATE)]
+
+
+# A campaign without a domain of its own goes out from the shared one.
+SHARE = """
+UPDATE campaigns
+SET domain_id = (SELECT id FROM sender_domains WHERE is_shared ORDER BY id LIMIT 1),
+    status = CASE WHEN EXISTS (SELECT FROM sender_domains WHERE is_shared) THEN status ELSE 'paused' END,
+    status_reason = CASE WHEN EXISTS (SELECT FROM sender_domains WHERE is_shared) THEN ''
+                         ELSE 'It has no sender domain and none is shared: choose one, then resume.' END
+WHERE status = 'sending' AND domain_id IS NULL
+"""
+
+
+def use_shared_domain() -> int:
+    """Give sending campaigns without a domain the shared one; pause them where none is shared."""
+    return db.execute(SHARE)
+
+
+COMPLETE = """
+UPDATE campaigns AS c
+SET status = 'sent', finished_at = statement_timestamp(), status_reason = ''
+WHERE c.status = 'sending' AND c.snapshot_finished_at IS NOT NULL
+  AND NOT EXISTS (SELECT FROM campaign_recipients AS r WHERE r.campaign_id = c.id AND r.status = 'pending')
+  AND NOT EXISTS (
+    SELECT FROM campaign_recipients AS r WHERE r.campaign_id = c.id AND r.status IN ('sending', 'unknown')
+  )
+RETURNING c.id
+"""
+
+
+def complete() -> list[int]:
+    """End the campaigns that have nobody left, and return them."""
+    return [row.id for row in db.fetch(CampaignId, COMPLETE)]
+
+
+LIFT_LIMITS = """
+UPDATE sender_domains SET batch_limit = NULL, batch_limit_until = NULL
+WHERE batch_limit_until <= statement_timestamp()
+"""
+
+
+def lift_limits() -> int:
+    """End the smaller batches that a provider asked for, a day later."""
+    return db.execute(LIFT_LIMITS)
+
+
+HOLD = """
+UPDATE sender_domains
+SET held_until = greatest(held_until, statement_timestamp() + %(wait)s), held_reason = %(reason)s, probe_until = NULL,
+    throttles = throttles + 1
+WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s)
+"""
+
+
+def hold_domain(*, batch: UUID, wait: timedelta, reason: str) -> int:
+    """Make everything from a batch's domain wait."""
+    return db.execute(HOLD, {"batch": batch, "wait": wait, "reason": reason})
+
+
+RELEASE = """
+UPDATE sender_domains
+SET held_until = NULL, probe_until = NULL, held_reason = '', throttles = 0
+WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s) AND (throttles > 0 OR held_until IS NOT NULL)
+"""
+
+
+def release_domain(batch: UUID) -> int:
+    """End the wait of a batch's domain: a call has worked."""
+    return db.execute(RELEASE, {"batch": batch})
+
+
+PAUSE_DOMAIN = """
+UPDATE sender_domains
+SET status = 'paused', paused_reason = %(reason)s, held_until = NULL, probe_until = NULL, held_reason = '', throttles = 0
+WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s) AND status = 'active'
+"""
+
+
+def pause_domain(*, batch: UUID, reason: str) -> int:
+    """Stop everything from a batch's domain until a person resumes it."""
+    return db.execute(PAUSE_DOMAIN, {"batch": batch, "reason": reason})
+
+
+LIMIT_DOMAIN = """
+UPDATE sender_domains
+SET batch_limit = least(batch_limit, %(limit)s), batch_limit_until = statement_timestamp() + interval '1 day'
+WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s)
+"""
+
+
+def limit_domain(*, batch: UUID, limit: int) -> int:
+    """Send smaller batches from a batch's domain for a day."""
+    return db.execute(LIMIT_DOMAIN, {"batch": batch, "limit": limit})
+
+
+PAUSE_CAMPAIGN = """
+UPDATE campaigns SET status = 'paused', status_reason = %(reason)s WHERE id = %(campaign)s AND status = 'sending'
+"""
+
+
+def pause_campaign(*, campaign: int, reason: str) -> int:
+    """Stop a campaign until a person resumes it."""
+    return db.execute(PAUSE_CAMPAIGN, {"campaign": campaign, "reason": reason})

@@ -1,0 +1,104 @@
+"""Fixing who gets a campaign: chunk by chunk, each committed, so that a crash in the middle resumes."""
+
+from typing import NamedTuple
+
+from mailkoenig.lib import db
+
+CHUNK = 20_000
+
+NEXT = """
+SELECT id, snapshot_list, snapshot_contact
+FROM campaigns
+WHERE status = 'sending' AND snapshot_finished_at IS NULL
+ORDER BY snapshot_contact, id
+LIMIT 1
+FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+
+class Unfinished(NamedTuple):
+    """A campaign whose snapshot is not complete, and how far it came."""
+
+    campaign: int
+    list: int
+    contact: int
+
+
+def unfinished() -> Unfinished | None:
+    """Lock and return a campaign whose snapshot has to go on."""
+    return db.fetch_one(Unfinished, NEXT)
+
+
+# Everybody of one list who is eligible, in the order of the index (list, contact); a second list skips who is there.
+TAKE = """
+WITH member AS MATERIALIZED (
+    SELECT contact_id FROM contact_list_members
+    WHERE list_id = %(list)s AND contact_id > %(after)s
+    ORDER BY contact_id LIMIT %(limit)s
+), taken AS (
+    INSERT INTO campaign_recipients (campaign_id, contact_id, email, name, status, attempts, next_attempt_at)
+    SELECT %(campaign)s, c.id, c.email, c.name, 'pending', 0, statement_timestamp()
+    FROM member JOIN contacts AS c ON c.id = member.contact_id
+    WHERE c.status = 'active'
+      AND NOT EXISTS (SELECT FROM suppressions AS s WHERE s.address = c.email AND s.lifted_at IS NULL)
+    ORDER BY c.id
+    ON CONFLICT (campaign_id, contact_id) DO NOTHING
+    RETURNING 1
+)
+SELECT (SELECT count(*) FROM member), (SELECT max(contact_id) FROM member), (SELECT count(*) FROM taken)
+"""
+
+
+class Chunk(NamedTuple):
+    """How many members were looked at, the last of them, and how many became recipients."""
+
+    members: int
+    last: int | None
+    taken: int
+
+
+def take(*, campaign: int, list_id: int, after: int, limit: int = CHUNK) -> Chunk:
+    """Make the next members of a list recipients of a campaign, each at most once."""
+    chunk = db.fetch_one(Chunk, TAKE, {"campaign": campaign, "list": list_id, "after": after, "limit": limit})
+    return chunk or Chunk(0, None, 0)
+
+
+NEXT_LIST = """
+SELECT min(contactlist_id) FROM campaign_lists WHERE campaign_id = %(campaign)s AND contactlist_id > %(after)s
+"""
+
+
+def next_list(*, campaign: int, after: int) -> int | None:
+    """Return the list of a campaign that follows the one with id `after`."""
+    found: int | None = db.value(NEXT_LIST, {"campaign": campaign, "after": after})
+    return found
+
+
+ADVANCE = """
+UPDATE campaigns SET snapshot_list = %(list)s, snapshot_contact = %(contact)s WHERE id = %(campaign)s
+"""
+
+
+def advance(*, campaign: int, list_id: int, contact: int) -> int:
+    """Note how far the snapshot came."""
+    return db.execute(ADVANCE, {"campaign": campaign, "list": list_id, "contact": contact})
+
+
+FINISH = """
+UPDATE campaigns SET snapshot_finished_at = statement_timestamp() WHERE id = %(campaign)s
+"""
+
+
+def finish(campaign: int) -> int:
+    """Note that the snapshot is complete."""
+    return db.execute(FINISH, {"campaign": campaign})
+
+
+ANALYZE = """
+ANALYZE campaign_recipients
+"""
+
+
+def analyze() -> None:
+    """Tell the planner about many new rows; otherwise it believes for minutes that nobody is ready."""
+    db.execute(ANALYZE)
