@@ -4,14 +4,15 @@ import re
 from collections.abc import Sequence
 from email.utils import quote
 from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
 import orjson
 from contacts.services import unsubscribe_url
 from django.conf import settings
 
-from campaigns.content import Compiled, Person, Source, compile, is_mistaken
-from campaigns.models import Campaign
+from campaigns.content import Compiled, Person, Rendered, Source, compile, is_mistaken
+from campaigns.models import Campaign, SenderDomain
 from campaigns.sql.queue import Claim
 from mailkoenig.providers.types import Call, Dialect, Envelope
 
@@ -24,6 +25,14 @@ ADDRESS = re.compile(r"[\w.+&'/=-]+@[\w-]+(?:\.[\w-]+)+")
 def compiled(source: Source, dialect: Dialect) -> Compiled:
     """Return the compiled mail; the same source is compiled once."""
     return compile(source, dialect=dialect)
+
+
+class Letter(NamedTuple):
+    """A campaign as it goes out: who sends it, and what it says."""
+
+    campaign: Campaign
+    domain: SenderDomain
+    content: Compiled
 
 
 def as_person(claim: Claim, content: Compiled) -> Person:
@@ -77,32 +86,31 @@ def halves(people: Sequence[Claim], words: str) -> list[list[Claim]]:
 
 def build(
     batch: UUID,
-    campaign: Campaign,
-    content: Compiled,
+    letter: Letter,
     people: Sequence[Claim],
     envelopes: dict[int, Envelope],
     dialect: Dialect,
 ) -> Call:
     """Return the request for a batch; one person alone gets a finished mail without variables."""
-    assert campaign.domain is not None, "a campaign is claimed only with a domain"
+    campaign, domain, content = letter
+    mail: Compiled | Rendered = content
     if len(people) == 1:
         mail = content.render(as_person(people[0], content))
         values = envelopes[people[0].id].values
         recipients = [Envelope(people[0].email, {})]
         rid, unsubscribe = values["rid"], values["unsubscribe"]
     else:
-        mail = content
         recipients = [envelopes[person.id] for person in people]
         rid, unsubscribe = dialect.placeholder("rid"), dialect.placeholder("unsubscribe")
     return Call(
         batch=batch,
-        domain=campaign.domain.name,
-        sender=sender(campaign),
+        domain=domain.name,
+        sender=sender(campaign, domain),
         subject=mail.subject,
         html=mail.html,
         text=mail.text,
         recipients=recipients,
-        headers=headers(batch, campaign, unsubscribe),
+        headers=headers(batch, campaign, domain, unsubscribe),
         variables={"batch": str(batch), "rid": rid, "campaign": str(campaign.pk)},
         tags=(f"campaign-{campaign.pk}",),
         track_opens=campaign.track_opens,
@@ -110,32 +118,27 @@ def build(
     )
 
 
-def headers(batch: UUID, campaign: Campaign, unsubscribe: str) -> dict[str, str]:
+def headers(batch: UUID, campaign: Campaign, domain: SenderDomain, unsubscribe: str) -> dict[str, str]:
     """Return the headers of campaign mail: how to leave with one click, and the marker that we can ask for later."""
     found = {
-        "Message-Id": f"<{batch}@{campaign.domain.name if campaign.domain else ''}>",
+        "Message-Id": f"<{batch}@{domain.name}>",
         "List-Unsubscribe": f"<{unsubscribe}>",
         "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
     }
     answers = campaign.reply_to or (
-        campaign.from_email if from_email(campaign) != campaign.from_email else ""
+        campaign.from_email if from_email(campaign, domain) != campaign.from_email else ""
     )
     return {**found, "Reply-To": answers} if answers else found
 
 
-def from_email(campaign: Campaign) -> str:
+def from_email(campaign: Campaign, domain: SenderDomain) -> str:
     """Return the address it comes from: on the shared domain always one of its own, or it would not be aligned."""
-    assert campaign.domain is not None, "a campaign is claimed only with a domain"
-    if campaign.from_email and not campaign.domain.is_shared:
+    if campaign.from_email and not domain.is_shared:
         return campaign.from_email
-    return (
-        campaign.from_email
-        if campaign.from_email.endswith(f"@{campaign.domain.name}")
-        else f"news@{campaign.domain.name}"
-    )
+    return campaign.from_email if campaign.from_email.endswith(f"@{domain.name}") else f"news@{domain.name}"
 
 
-def sender(campaign: Campaign) -> str:
+def sender(campaign: Campaign, domain: SenderDomain) -> str:
     """Return the From header."""
     name = " ".join(campaign.from_name.split())
-    return f'"{quote(name)}" <{from_email(campaign)}>' if name else from_email(campaign)
+    return f'"{quote(name)}" <{from_email(campaign, domain)}>' if name else from_email(campaign, domain)

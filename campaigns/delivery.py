@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db import transaction
 
 from campaigns import policy, services
-from campaigns.calls import build, compiled, envelope, groups, halves
-from campaigns.content import Compiled, ContentError
-from campaigns.models import Campaign, SendBatch
+from campaigns.calls import Letter, build, compiled, envelope, groups, halves
+from campaigns.content import ContentError
+from campaigns.models import Campaign, SendBatch, SenderDomain
 from campaigns.sql import queue, recovery
 from mailkoenig.providers.types import Kind, Outcome, Provider
 
@@ -50,20 +50,22 @@ class Delivery:
         if not people:
             return False
         parts = [Part(batch, people)]
-        campaign = Campaign.objects.select_related("domain").get(pk=campaign_id)
+        # The domain is the batch's, not the campaign's: somebody may have just chosen another.
+        domain = SenderDomain.objects.get(batches=batch)
+        campaign = Campaign.objects.get(pk=campaign_id)
         try:
-            content = compiled(services.source(campaign), self.provider.dialect)
+            letter = Letter(campaign, domain, compiled(services.source(campaign), self.provider.dialect))
         except ContentError as error:
-            self.refuse(parts[0], campaign, str(error))
+            self.refuse(parts[0], str(error))
             return True
         while parts:
-            parts += self.send_part(parts.pop(), campaign, content, probing=probing)
+            parts += self.send_part(parts.pop(), letter, probing=probing)
         return True
 
-    def send_part(self, part: Part, campaign: Campaign, content: Compiled, *, probing: bool) -> list[Part]:
+    def send_part(self, part: Part, letter: Letter, *, probing: bool) -> list[Part]:
         """Send one leased batch and settle it; return what it had to be split into."""
-        envelopes = {person.id: envelope(person, content) for person in part.people}
-        smaller = groups(part.people, envelopes, content, self.provider.dialect)
+        envelopes = {person.id: envelope(person, letter.content) for person in part.people}
+        smaller = groups(part.people, envelopes, letter.content, self.provider.dialect)
         if len(smaller) > 1:
             return self.split(
                 part, smaller, answer="Cut before the call: too large for one, or some must go alone."
@@ -72,12 +74,12 @@ class Delivery:
         left = self.begin(part, probing=probing)
         if left is None:
             return []
-        call = build(part.batch, campaign, content, left, envelopes, self.provider.dialect)
+        call = build(part.batch, letter, left, envelopes, self.provider.dialect)
         if time.monotonic() - leased_at > settings.MAILGUN_CALL_TIMEOUT:
             outcome = Outcome(Kind.RETRY, "The worker was held up before the call; it was not made.")
         else:
             outcome = self.provider.send(call)
-        return self.settle(Part(part.batch, left), campaign, outcome)
+        return self.settle(Part(part.batch, left), letter, outcome)
 
     def begin(self, part: Part, *, probing: bool) -> list[queue.Claim] | None:
         """Commit that the call begins, without those who left meanwhile; None when there is nothing to call for."""
@@ -98,7 +100,7 @@ class Delivery:
                 return None
         return left
 
-    def settle(self, part: Part, campaign: Campaign, outcome: Outcome) -> list[Part]:
+    def settle(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
         """Write what the answer means, for as long as the lease is ours; return what is left to send in smaller parts."""
         parts: list[Part] = []
 
@@ -107,7 +109,7 @@ class Delivery:
             with transaction.atomic():
                 state = queue.lock(part.batch)
                 if state == State.IN_FLIGHT:
-                    parts.extend(self.act(part, campaign, outcome))
+                    parts.extend(self.act(part, letter, outcome))
                     return
             if state == State.UNKNOWN and outcome.kind == Kind.SENT:
                 # Our lease had run out, but nobody has touched these people since, and this answer settles it.
@@ -118,14 +120,14 @@ class Delivery:
             "batch settled",
             extra={
                 "batch": part.batch,
-                "campaign": campaign.pk,
+                "campaign": letter.campaign.pk,
                 "people": len(part.people),
                 "outcome": outcome.kind.value,
             },
         )
         return parts
 
-    def act(self, part: Part, campaign: Campaign, outcome: Outcome) -> list[Part]:
+    def act(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
         """Do what one outcome asks for, in the caller's transaction, with the batch locked."""
         ids = [person.id for person in part.people]
         if outcome.kind not in (Kind.RETRY, Kind.UNKNOWN):
@@ -141,17 +143,17 @@ class Delivery:
                     accepted=accepted,
                 )
             case Kind.UNKNOWN:
-                queue.mark_unknown(batch=part.batch, campaign=campaign.pk, reason=outcome.reason)
+                queue.mark_unknown(batch=part.batch, campaign=letter.campaign.pk, reason=outcome.reason)
                 queue.close(batch=part.batch, state=State.UNKNOWN, answer=outcome.reason)
             case Kind.RETRY:
-                self.hold(part, campaign, outcome)
+                self.hold(part, letter, outcome)
             case Kind.SPLIT:
-                return self.shrink(part, campaign, outcome)
+                return self.shrink(part, letter, outcome)
             case Kind.RECIPIENT_FAILED:
                 queue.fail(batch=part.batch, ids=ids, reason=outcome.reason)
                 queue.close(batch=part.batch, state=State.RETURNED, answer=outcome.reason)
             case Kind.PAUSE_CAMPAIGN:
-                recovery.pause_campaign(campaign=campaign.pk, reason=outcome.reason)
+                recovery.pause_campaign(batch=part.batch, reason=outcome.reason)
                 self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
             case Kind.PAUSE_DOMAIN:
                 recovery.pause_domain(batch=part.batch, reason=outcome.reason)
@@ -160,14 +162,13 @@ class Delivery:
                 assert_never(outcome.kind)
         return []
 
-    def hold(self, part: Part, campaign: Campaign, outcome: Outcome) -> None:
+    def hold(self, part: Part, letter: Letter, outcome: Outcome) -> None:
         """Make the whole domain wait as long as the provider said, else longer each time."""
-        throttles = campaign.domain.throttles if campaign.domain else 0
-        wait = outcome.after or policy.backoff(throttles + 1, dice=self.random())
+        wait = outcome.after or policy.backoff(letter.domain.throttles + 1, dice=self.random())
         recovery.hold_domain(batch=part.batch, wait=wait, reason=outcome.reason)
         self.back(part, outcome.reason, after=wait, refund=NOT_COUNTED)
 
-    def shrink(self, part: Part, campaign: Campaign, outcome: Outcome) -> list[Part]:
+    def shrink(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
         """Send less at once: smaller batches from this domain, or halves until the one bad address is alone."""
         if outcome.limit is not None:
             if len(part.people) > outcome.limit:
@@ -202,9 +203,9 @@ class Delivery:
         queue.give_back(batch=part.batch, reason=reason, after=after, refund=refund)
         queue.close(batch=part.batch, state=State.RETURNED, answer=reason)
 
-    def refuse(self, part: Part, campaign: Campaign, reason: str) -> None:
+    def refuse(self, part: Part, reason: str) -> None:
         """Pause a campaign whose mail can't be made, before any call."""
         with transaction.atomic():
             if queue.lock(part.batch) == State.LEASED:
-                recovery.pause_campaign(campaign=campaign.pk, reason=reason)
+                recovery.pause_campaign(batch=part.batch, reason=reason)
                 self.back(part, reason, after=timedelta(0), refund=NOT_COUNTED)

@@ -3,6 +3,10 @@
 from django.contrib import admin
 from django.urls import path
 
+from mailkoenig.monitoring import views as monitoring
+
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("healthz", monitoring.healthz),
+    path("readyz", monitoring.readyz),
 ]

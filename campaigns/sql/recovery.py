@@ -141,10 +141,11 @@ def limit_domain(*, batch: UUID, limit: int) -> int:
 
 
 PAUSE_CAMPAIGN = """
-UPDATE campaigns SET status = 'paused', status_reason = %(reason)s WHERE id = %(campaign)s AND status = 'sending'
+UPDATE campaigns SET status = 'paused', status_reason = %(reason)s
+WHERE id = (SELECT campaign_id FROM send_batches WHERE id = %(batch)s) AND status = 'sending'
 """
 
 
-def pause_campaign(*, campaign: int, reason: str) -> int:
-    """Stop a campaign until a person resumes it."""
-    return db.execute(PAUSE_CAMPAIGN, {"campaign": campaign, "reason": reason})
+def pause_campaign(*, batch: UUID, reason: str) -> int:
+    """Stop a batch's campaign until a person resumes it."""
+    return db.execute(PAUSE_CAMPAIGN, {"batch": batch, "reason": reason})
