@@ -1,9 +1,11 @@
 """The smallest valid object of each model."""
 
+from datetime import timedelta
 from typing import Any
 
 import factory
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
 from contacts.models import Contact, ContactList, Membership, Suppression
@@ -95,7 +97,7 @@ class SendBatchFactory(factory.django.DjangoModelFactory[SendBatch]):
     campaign = factory.SubFactory(CampaignFactory, status="sending")
     domain = factory.SelfAttribute("campaign.domain")
     worker = "worker"
-    lease_expires_at = factory.Faker("future_datetime", tzinfo=None)
+    lease_expires_at = factory.LazyFunction(lambda: timezone.now() + timedelta(minutes=10))
 
 
 class UserFactory(factory.django.DjangoModelFactory[User]):
