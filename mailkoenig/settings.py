@@ -1,5 +1,6 @@
 """All settings; the only reader of the environment. Each variable stands in deploy/env.example with its meaning."""
 
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -200,15 +201,17 @@ if TIME_ZONE not in available_timezones():
     )
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / ".data" / "static"
+# After collectstatic names carry a digest and are cached for ever; before it the apps' own files are served as they are.
+IS_COLLECTED = not DEBUG and (STATIC_ROOT / "staticfiles.json").is_file()
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if DEBUG
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if IS_COLLECTED or "collectstatic" in sys.argv
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
-WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_USE_FINDERS = not IS_COLLECTED
 # Uploads are spooled to disk: a contact file may have a million rows.
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5_242_880
