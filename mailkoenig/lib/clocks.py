@@ -1,0 +1,51 @@
+"""What a clock on the wall shows, as a moment: some times of the day do not exist and some happen twice."""
+
+from datetime import datetime, timedelta, tzinfo
+from enum import IntEnum
+
+
+class Turn(IntEnum):
+    """Which of the two is meant when a time happens twice."""
+
+    FIRST = 0  # before the clocks go back
+    SECOND = 1  # after
+
+
+class MissingHour(ValueError):
+    """The clocks skip this time; `instead` is what they show as long after the jump."""
+
+    def __init__(self, instead: datetime) -> None:
+        self.instead = instead
+        super().__init__(f"the clocks skip this time; {instead:%H:%M} is what follows")
+
+
+class DoubledHour(ValueError):
+    """The clocks show this time twice; `first` and `second` are the two moments."""
+
+    def __init__(self, first: datetime, second: datetime) -> None:
+        self.first = first
+        self.second = second
+        super().__init__("the clocks show this time twice")
+
+
+def moment(wall: datetime, *, zone: tzinfo, turn: Turn | None = None) -> datetime:
+    """Return the moment at which clocks in `zone` show `wall`; raises MissingHour, and DoubledHour without a `turn`."""
+    first = wall.replace(tzinfo=zone, fold=0)
+    second = wall.replace(tzinfo=zone, fold=1)
+    earlier, later = first.utcoffset() or timedelta(0), second.utcoffset() or timedelta(0)
+    if earlier < later:
+        raise MissingHour((wall + (later - earlier)).replace(tzinfo=zone))
+    if earlier == later:
+        return first
+    if turn is None:
+        raise DoubledHour(first, second)
+    return second if turn is Turn.SECOND else first
+
+
+def offset(at: datetime) -> str:
+    """Return how far a moment's clock is from UTC, as people write it: UTC+2, UTC-4:30, UTC."""
+    minutes = int((at.utcoffset() or timedelta(0)).total_seconds() // 60)
+    if not minutes:
+        return "UTC"
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'+' if minutes > 0 else '-'}{hours}{f':{rest:02d}' if rest else ''}"
