@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
+from pytest_django.fixtures import SettingsWrapper
 
 from mailkoenig.simulator import Simulator
 from tests.factories import StreamFactory
@@ -41,7 +42,8 @@ def no_joins() -> Iterator[None]:
 
 
 @pytest.fixture
-def simulator() -> Iterator[Simulator]:
-    """A provider on loopback with the keys of tests/environment.py; it sends no events."""
-    with Simulator() as running:
-        yield running
+def simulator(settings: SettingsWrapper) -> Iterator[Simulator]:
+    """A Mailgun on loopback that the site sends through, with the keys of tests/environment.py; it sends no events."""
+    with Simulator() as mailgun:
+        settings.MAILGUN_API_URL = mailgun.url
+        yield mailgun
