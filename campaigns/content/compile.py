@@ -1,0 +1,256 @@
+"""What an author wrote to a mail that a provider can send."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from campaigns.content import markdown
+from campaigns.content.body import prepare
+from campaigns.content.compiled import Compiled
+from campaigns.content.document import Document, break_lines, has_link
+from campaigns.content.errors import ContentError
+from campaigns.content.layout import inline_styles, lay_out
+from campaigns.content.markup import Kind, Part, scan
+from campaigns.content.merge import Language, Meaning, Reader, Variable
+from campaigns.content.people import BUILT_IN, fold, unsubscribe_url_of
+from campaigns.content.pieces import (
+    Context,
+    Misplaced,
+    Piece,
+    Pieces,
+    getter,
+    joined,
+    nest,
+    slot,
+    split,
+)
+from campaigns.content.source import Source
+from campaigns.content.text import Writer
+from campaigns.content.words import Mark, Words
+from mailkoenig.providers.types import Dialect
+
+# Of the 25 MB that Mailgun takes, less room for its own encoding, headers and the values.
+LARGEST = 17_000_000
+LARGEST_MARKDOWN = 1_000_000
+LONGEST_LINE = 1_000
+CLIPPED = 90_000
+TRAILING = re.compile(r"[ \t]+(?=\n)")
+LINK = Variable("unsubscribe_url", 0, unsubscribe_url_of, is_link=True, names=frozenset({"unsubscribe_url"}))
+
+
+def compile(source: Source, *, dialect: Dialect, known: frozenset[str] | None = None) -> Compiled:
+    """Return the mail ready to send.
+
+    `known` are the attributes that the audience has; None allows any. Raises ContentError for the first problem.
+    """
+    compiler = Compiler(source, dialect=dialect, known=known)
+    problems = compiler.read()
+    if problems:
+        raise problems[0]
+    return compiler.build()
+
+
+def check(source: Source, *, dialect: Dialect, known: frozenset[str] | None = None) -> list[ContentError]:
+    """Return every problem of a mail at once, as far as one does not hide another."""
+    compiler = Compiler(source, dialect=dialect, known=known)
+    problems = compiler.read()
+    if problems:
+        return problems
+    try:
+        compiler.build()
+    except ContentError as error:
+        return [error]
+    return []
+
+
+class Compiler:
+    """Compiles one mail."""
+
+    def __init__(self, source: Source, *, dialect: Dialect, known: frozenset[str] | None) -> None:
+        self.source = replace(source, subject=fold(source.subject), preheader=fold(source.preheader))
+        self.dialect = dialect
+        self.language = Language(dialect, known, {"name": fold(source.name_fallback)})
+        self.meaning = Meaning()
+        self.fields: dict[str, str] = {}
+
+    def read(self) -> list[ContentError]:
+        """Read the merge tags of every field and return what is wrong with them."""
+        problems = self.bounds()
+        if problems:
+            return problems
+        self.words = Words(self.source.subject, self.source.preheader, self.source.body)
+        for name in ("subject", "preheader", "body"):
+            is_html = name == "body" and self.source.body_format == "html"
+            reader = Reader(
+                field=name, words=self.words, meaning=self.meaning, language=self.language, is_html=is_html
+            )
+            text = getattr(self.source, name)
+            self.fields[name] = reader.read(storable(text))
+            problems += reader.problems
+        return problems
+
+    def bounds(self) -> list[ContentError]:
+        """Return what is wrong with the sizes; nothing else is looked at then."""
+        source, problems = self.source, []
+        if not source.subject:
+            problems.append(ContentError("it is empty: write one.", field="subject"))
+        for name in ("subject", "preheader"):
+            if len(getattr(source, name)) > LONGEST_LINE:
+                problems.append(
+                    ContentError(f"it is longer than {LONGEST_LINE:,} characters: shorten it.", field=name)
+                )
+        if source.body_format not in ("markdown", "html"):
+            problems.append(ContentError(f"there is no format “{source.body_format}”.", field="body"))
+        size = len(source.body.encode("utf-8", "replace"))
+        if size > LARGEST:
+            problems.append(too_large(size))
+        elif size > LARGEST_MARKDOWN and source.body_format == "markdown":
+            megabytes = f"{size / 1e6:.1f}"
+            problems.append(
+                ContentError(f"it has {megabytes} MB; Markdown can have 1 MB: use HTML.", field="body")
+            )
+        return problems
+
+    def build(self) -> Compiled:
+        """Return the compiled mail; raises ContentError."""
+        subject = self.line("subject", Context.SUBJECT)
+        self.line("preheader", Context.PLAIN)
+        parts = self.document()
+        html = Document(words=self.words, meaning=self.meaning).read(parts)
+        try:
+            text = tidy(Writer(words=self.words, meaning=self.meaning).read(parts))
+        except Misplaced as misplaced:
+            raise misplaced.as_error("body") from misplaced
+        if not has_link(text):
+            label = self.source.unsubscribe_label
+            text = joined([*text, f"\n\n{label}: ", slot(LINK, Context.PLAIN), "\n"])
+        return self.assemble(subject=subject, html=html, text=text)
+
+    def line(self, name: str, context: Context) -> Pieces:
+        """Return the pieces of a field that is one line."""
+        contexts = (context, context)
+        try:
+            return nest(
+                split(self.fields[name], words=self.words, meaning=self.meaning, contexts=contexts),
+                meaning=self.meaning,
+            )
+        except Misplaced as misplaced:
+            raise misplaced.as_error(name) from misplaced
+
+    def document(self) -> list[Part]:
+        """Return the finished document, still with words, in parts."""
+        is_html = self.source.body_format == "html"
+        body = self.fields["body"]
+        if not is_html:
+            body = markdown.to_html(body, words=self.words, meaning=self.meaning)
+        body = prepare(body, words=self.words, meaning=self.meaning, keeps_lines=is_html)
+        parts = self.laid_out(body, link="")
+        if not self.has_own_link(parts):
+            parts = self.laid_out(body, link=self.link_word())
+        return parts
+
+    def laid_out(self, body: str, *, link: str) -> list[Part]:
+        document = inline_styles(
+            lay_out(
+                body,
+                source=self.source,
+                subject=self.fields["subject"],
+                preheader=self.fields["preheader"],
+                link=link,
+            )
+        )
+        if len(document) > LARGEST:
+            raise too_large(len(document))
+        return list(scan(break_lines(document, list(scan(document)))))
+
+    def has_own_link(self, parts: Iterable[Part]) -> bool:
+        """Say whether everybody finds the unsubscribe link in the author's own body."""
+        return has_link(Document(words=self.words, meaning=self.meaning).read(list(only_anchors(parts))))
+
+    def link_word(self) -> str:
+        if LINK not in self.meaning.variables:
+            self.meaning.variables.append(LINK)
+        return self.words.word(Mark.VARIABLE, self.meaning.variables.index(LINK))
+
+    def assemble(self, *, subject: Pieces, html: Pieces, text: Pieces) -> Compiled:
+        keys: dict[Piece, str] = {}
+        parts = tuple(alternating(pieces, keys) for pieces in (subject, html, text))
+        self.refuse_mistaken(parts)
+        written = [
+            "".join(
+                self.dialect.placeholder(piece) if index % 2 else piece for index, piece in enumerate(part)
+            )
+            for part in parts
+        ]
+        compiled = Compiled(
+            subject=written[0],
+            html=written[1],
+            text=written[2],
+            keys=tuple(keys.values()),
+            attributes=frozenset(self.meaning.names - set(BUILT_IN)),
+            without_default=tuple(sorted(self.meaning.without_default)),
+            warnings=warnings(html_size=len(written[1].encode())),
+            plan=tuple((key, getter(piece)) for piece, key in keys.items()),
+            parts=parts,
+        )
+        if compiled.size > LARGEST:
+            raise too_large(compiled.size)
+        return compiled
+
+    def refuse_mistaken(self, parts: Sequence[Sequence[str]]) -> None:
+        """Refuse what only became the provider's own variable on the way, from an entity or a broken-up word."""
+        for name, part in zip(("subject", "body", "body"), parts, strict=True):
+            for literal in part[::2]:
+                if match := self.dialect.mistaken.search(literal):
+                    shown = literal[match.start() :][:40].split()[0]
+                    raise ContentError(
+                        f"the provider would replace {shown} itself: take it out.", field=name, tag=shown
+                    )
+
+
+def storable(text: str) -> str:
+    """Return `text` with plain line breaks, and without zeros and halves of characters."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return text.encode("utf-8", "replace").decode()
+
+
+def only_anchors(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield the parts with nothing in their tags but where anchors lead."""
+    for part in parts:
+        if part.kind is Kind.START and part.name != "a":
+            yield Part(part.kind, "", part.start, part.name)
+        elif part.kind is not Kind.RAW:
+            yield part
+
+
+def alternating(pieces: Pieces, keys: dict[Piece, str]) -> tuple[str, ...]:
+    """Return literals and, between each two, the key of a piece, which is added to `keys` where it is new."""
+    result = [""]
+    for piece in pieces:
+        if isinstance(piece, str):
+            result[-1] += piece
+        else:
+            result += [keys.setdefault(piece, f"v{len(keys)}"), ""]
+    return tuple(result)
+
+
+def tidy(pieces: Pieces) -> Pieces:
+    """Return the text part without blanks at the ends of lines and with one line break at its own end."""
+    tidied = [TRAILING.sub("", piece) if isinstance(piece, str) else piece for piece in pieces]
+    if tidied and isinstance(tidied[-1], str):
+        tidied[-1] = tidied[-1].rstrip()
+    return joined([*tidied, "\n"])
+
+
+def warnings(*, html_size: int) -> tuple[str, ...]:
+    if html_size <= CLIPPED:
+        return ()
+    return (f"The HTML part has {html_size / 1000:.0f} kB; Gmail cuts a mail off at about 100 kB.",)
+
+
+def too_large(size: int) -> ContentError:
+    return ContentError(
+        f"the mail has {size / 1e6:.1f} MB; the provider takes 25 MB at most, which leaves {LARGEST / 1e6:.0f} MB "
+        "before it is encoded: put images on a web server and link to them.",
+        field="body",
+    )
