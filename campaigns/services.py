@@ -6,8 +6,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns import states
-from campaigns.content import Compiled, ContentError, Source, compile
-from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain
+from campaigns.content import Compiled, ContentError, Source, check, compile
+from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
 from campaigns.sql import feedback, queue
 from contacts.models import Membership
 from mailkoenig.lib.command import UserError
@@ -35,6 +35,11 @@ def source(campaign: Campaign) -> Source:
 def compiled(campaign: Campaign, *, known: frozenset[str] | None = None) -> Compiled:
     """Return a campaign's mail, ready for any person; raises ContentError that names field, line and tag."""
     return compile(source(campaign), dialect=mailgun.DIALECT, known=known)
+
+
+def content_errors(campaign: Campaign) -> list[ContentError]:
+    """Return everything that is wrong with what is written, each with its field, line and tag."""
+    return check(source(campaign), dialect=mailgun.DIALECT)
 
 
 def start(campaign: Campaign) -> None:
@@ -87,6 +92,17 @@ def resume(campaign: Campaign) -> None:
 def cancel(campaign: Campaign, *, reason: str = "Cancelled by a person.") -> None:
     """End it for good after the calls that are open; who is left does not get it. Raises NotSendable."""
     move(campaign, "cancel", Status.CANCELLED, Status.SCHEDULED, Status.SENDING, Status.PAUSED, reason=reason)
+
+
+def delete(campaign: Campaign) -> None:
+    """Forget a campaign that nobody was selected for. Raises NotSendable."""
+    with transaction.atomic():
+        held = locked(campaign, "delete", Status.DRAFT, Status.CANCELLED)
+        if held.recipients.exists():
+            raise NotSendable(
+                f"{held.name} was sent to people: it stays on record. One that is sending can be cancelled instead."
+            )
+        held.delete()
 
 
 def move(campaign: Campaign, verb: str, to: str, *sources: str, reason: str = "") -> None:
@@ -157,6 +173,42 @@ def content_problems(campaign: Campaign) -> list[str]:
     except ContentError as error:
         return [str(error)]
     return []
+
+
+def pause_domain(domain: SenderDomain, *, reason: str) -> bool:
+    """Stop everything from a domain until a person resumes it; False when it was paused already."""
+    active = SenderDomain.objects.filter(pk=domain.pk, status=SenderDomain.Status.ACTIVE)
+    return bool(active.update(status=SenderDomain.Status.PAUSED, paused_reason=reason))
+
+
+def resume_domain(domain: SenderDomain) -> bool:
+    """Let mail leave from a domain again, at once, whatever it waited for; False when nothing held it."""
+    held = SenderDomain.objects.filter(pk=domain.pk).exclude(
+        status=SenderDomain.Status.ACTIVE, held_until=None, probe_until=None
+    )
+    return bool(
+        held.update(
+            status=SenderDomain.Status.ACTIVE,
+            paused_reason="",
+            held_until=None,
+            held_reason="",
+            probe_until=None,
+            throttles=0,
+        )
+    )
+
+
+def pause_stream(stream: Stream, *, reason: str, by: str) -> bool:
+    """Stop a flow of mail after the calls that are open; False when it was paused already."""
+    running = Stream.objects.filter(pk=stream.pk, paused=False)
+    return bool(running.update(paused=True, paused_reason=reason, paused_by=by))
+
+
+def resume_stream(stream: Stream) -> bool:
+    """Let a flow of mail go on; False when it was not paused."""
+    return bool(
+        Stream.objects.filter(pk=stream.pk, paused=True).update(paused=False, paused_reason="", paused_by="")
+    )
 
 
 MOMENTS = {

@@ -1,0 +1,188 @@
+"""How far a campaign is and what it waits for, in the words that every page uses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import NamedTuple
+
+from django.core.cache import cache
+from django.utils import timezone
+
+from campaigns.models import Campaign, Recipient, SenderDomain, Stream
+from campaigns.sql import progress
+
+QUIET = timedelta(minutes=2)
+# Counting a large campaign may take at most one part in this many of a process's time, whoever watches.
+SHARE = 10
+WORTH_KEEPING = 0.2
+
+
+class Numbers(NamedTuple):
+    """People of one campaign. Accepted: the provider took it. Delivered: the reader's server took it."""
+
+    selected: int
+    ready: int
+    leased: int
+    accepted: int
+    delivered: int
+    opened: int
+    clicked: int
+    machine_opened: int
+    by_status: dict[str, int]
+
+
+class Reason(NamedTuple):
+    """Why people are where they are, in the provider's words, and how many."""
+
+    status: str
+    label: str
+    reason: str
+    people: int
+
+
+class Wait(NamedTuple):
+    """What keeps a campaign from going on, and what to do; `kind` says where the lever is."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One look at a campaign."""
+
+    numbers: Numbers
+    reasons: tuple[Reason, ...]
+    pace: progress.Pace
+
+    @property
+    def left(self) -> int:
+        """Return how many have not been sent to yet."""
+        return self.numbers.ready + self.numbers.leased
+
+    @property
+    def remaining(self) -> timedelta | None:
+        """Return how long it still takes at the speed of the last minute; None where there is no speed."""
+        if not self.pace.last_minute or not self.left:
+            return None
+        return timedelta(minutes=self.left / self.pace.last_minute)
+
+
+def look(campaign: int) -> Progress:
+    """Return a campaign's numbers; of a large one they may be some seconds old."""
+    key = f"campaign-progress-{campaign}"
+    if isinstance(kept := cache.get(key), Progress):
+        return kept
+    started = monotonic()
+    rows = progress.tally(campaign)
+    found = Progress(numbers(rows), reasons(rows), progress.pace(campaign))
+    taken = monotonic() - started
+    if taken > WORTH_KEEPING:
+        cache.set(key, found, timeout=taken * SHARE)
+    return found
+
+
+def numbers(rows: list[progress.Tally]) -> Numbers:
+    """Add up the rows that are about whole states."""
+    states = [row for row in rows if not row.reason]
+    by_status = {status.value: 0 for status in Recipient.Status} | {row.status: row.people for row in states}
+    return Numbers(
+        selected=sum(row.people for row in states),
+        ready=by_status[Recipient.Status.PENDING],
+        leased=by_status[Recipient.Status.SENDING],
+        accepted=sum(row.accepted for row in states),
+        delivered=sum(row.delivered for row in states),
+        opened=sum(row.opened for row in states),
+        clicked=sum(row.clicked for row in states),
+        machine_opened=sum(row.machine_opened for row in states),
+        by_status=by_status,
+    )
+
+
+def reasons(rows: list[progress.Tally]) -> tuple[Reason, ...]:
+    """Return the commonest reasons, those of people who wait last."""
+    found = [
+        Reason(row.status, str(Recipient.Status(row.status).label), row.reason, row.people)
+        for row in rows
+        if row.reason
+    ]
+    return tuple(sorted(found, key=lambda reason: reason.status == Recipient.Status.PENDING))
+
+
+def waits(campaign: Campaign, *, at: Progress) -> list[Wait]:
+    """Return everything that keeps a campaign from going on."""
+    if campaign.status not in (Campaign.Status.SENDING, Campaign.Status.PAUSED):
+        return []
+    found = [*own_waits(campaign), *stream_waits(), *domain_waits(campaign.domain, now=at.pace.now)]
+    if not found and campaign.status == Campaign.Status.SENDING:
+        found += worker_waits(campaign, at=at)
+    return found
+
+
+def own_waits(campaign: Campaign) -> Iterator[Wait]:
+    """Say why the campaign itself does not move."""
+    if campaign.status == Campaign.Status.PAUSED:
+        yield Wait("campaign", f"It is paused: {campaign.status_reason or 'nobody said why.'}")
+
+
+def stream_waits() -> Iterator[Wait]:
+    """Say whether all campaigns are stopped."""
+    stream = Stream.objects.filter(name="campaigns").first()
+    if stream and stream.paused:
+        by = f" by {stream.paused_by}" if stream.paused_by else ""
+        yield Wait("stream", f"All campaigns are paused{by}: {stream.paused_reason or 'nobody said why.'}")
+
+
+def domain_waits(domain: SenderDomain | None, *, now: datetime) -> Iterator[Wait]:
+    """Say why nothing leaves from the domain."""
+    if domain is None:
+        return
+    if domain.status == SenderDomain.Status.PAUSED:
+        yield Wait("domain", f"Sending from {domain} is paused: {domain.paused_reason or 'nobody said why.'}")
+    elif domain.held_until and domain.held_until > now:
+        yield Wait(
+            "held", f"{domain} waits until {clock(domain.held_until)} and then goes on: {domain.held_reason}"
+        )
+
+
+def worker_waits(campaign: Campaign, *, at: Progress) -> Iterator[Wait]:
+    """Say whether nobody works on it."""
+    now, due = at.pace.now, at.pace.due_at
+    if campaign.snapshot_finished_at is None:
+        since = campaign.started_at
+        if since and now - since > QUIET and not at.numbers.selected:
+            yield Wait(
+                "worker", f"No worker has begun it for {span(now - since)}: see that run_sender is running."
+            )
+        return
+    if due and due > now and not at.numbers.leased:
+        yield Wait("retry", f"The next try is at {clock(due)}; it goes on by itself.")
+        return
+    since = at.pace.settled_at or campaign.started_at
+    if at.numbers.ready and since and now - since > QUIET:
+        yield Wait(
+            "worker",
+            f"No worker has settled anything for {span(now - since)}: see that run_sender is running.",
+        )
+
+
+def clock(moment: datetime) -> str:
+    """Return a moment as a time of day with its zone, and the day where it is another."""
+    local = timezone.localtime(moment)
+    day = "" if local.date() == timezone.localdate() else f"{local:%Y-%m-%d} "
+    return f"{day}{local:%H:%M} {local:%Z}"
+
+
+def span(length: timedelta) -> str:
+    """Return a length of time in its two largest units, as people say it."""
+    seconds = max(int(length.total_seconds()), 0)
+    units = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+    for index, (name, size) in enumerate(units):
+        if seconds >= size or name == "second":
+            count, rest = divmod(seconds, size)
+            words = [f"{count} {name}{'' if count == 1 else 's'}"]
+            if index + 1 < len(units) and name in ("day", "hour") and (less := rest // units[index + 1][1]):
+                words.append(f"{less} {units[index + 1][0]}{'' if less == 1 else 's'}")
+            return " ".join(words)
+    return "0 seconds"
