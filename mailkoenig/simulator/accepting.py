@@ -19,6 +19,9 @@ ADDRESS = re.compile(
     r"""(?:[^\s"(),:;<>@\[\\\].\x00-\x1f]+(?:\.[^\s"(),:;<>@\[\\\].\x00-\x1f]+)*|"(?:[^"\\\r\n]|\\.)+")"""
     r"@(?:(?!-)[\w-]{1,63}(?<!-)\.)+(?!-)[\w-]{2,63}(?<!-)\.?"
 )
+# What nearly every address looks like, and a list of such; the pattern above judges the rest.
+PLAIN = r"[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*@(?:[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*\.)+[A-Za-z]{2,63}"
+PLAIN_LIST = re.compile(f"{PLAIN}(?:, ?{PLAIN})*")
 MESSAGE_ID = re.compile(r"<[^\s<>@]+@[^\s<>@]+>")
 
 
@@ -104,11 +107,12 @@ def check_size(form: Form) -> None:
 
 def addresses(form: Form, name: str) -> list[str]:
     """Return the bare addresses of a field, which may be repeated, or separated by commas."""
+    values = form.fields.get(name, ())
+    together = ",".join(values)
+    if PLAIN_LIST.fullmatch(together):
+        return together.replace(" ", "").split(",")
     found: list[str] = []
-    for value in form.fields.get(name, ()):
-        if ADDRESS.fullmatch(value):
-            found.append(value)
-            continue
+    for value in values:
         for address in split(value):
             if not ADDRESS.fullmatch(address) or len(address) > 512:
                 raise invalid(name)

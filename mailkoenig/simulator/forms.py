@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 NAME = re.compile(rb'[; ]name="((?:[^"\\]|\\.)*)"|[; ]name=([^;\s]+)', re.IGNORECASE)
 FILENAME = re.compile(rb'filename="((?:[^"\\]|\\.)*)"|filename\*?=([^;\r\n]+)', re.IGNORECASE)
 BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^;\s]+))', re.IGNORECASE)
+FILES = ("attachment", "inline", "message")
 
 
 class BadForm(ValueError):
@@ -80,32 +81,36 @@ def unquoted(value: bytes) -> bytes:
 
 def parse_multipart(content_type: str, body: bytes) -> Form:
     """Read `multipart/form-data`; a file without a name is dropped silently, as the provider does."""
-    found = BOUNDARY.search(content_type)
-    if not found:
+    stated = BOUNDARY.search(content_type)
+    if not stated:
         raise BadForm("multipart/form-data without a boundary")
-    boundary = b"--" + (found[1] or found[2]).encode("latin-1")
+    boundary = b"--" + (stated[1] or stated[2]).encode("latin-1")
     form = Form()
     parts = body.split(boundary)
     if len(parts) < 2 or not parts[-1].startswith(b"--"):
         raise BadForm("multipart/form-data that does not end with its boundary")
+    names: dict[bytes, str] = {}  # a thousand parts share a handful of heads
     for part in parts[1:-1]:
         head, separator, content = part.partition(b"\r\n\r\n")
-        name = NAME.search(head)
-        if not separator or not name:
-            raise BadForm("a part of multipart/form-data without a name")
-        add_part(form, decoded(name[1] or name[2] or b""), head, content[:-2])
+        name = names.get(head)
+        if name is None:
+            found = NAME.search(head)
+            if not separator or not found:
+                raise BadForm("a part of multipart/form-data without a name")
+            name = names[head] = decoded(found[1] or found[2] or b"")
+        if name in FILES:
+            add_file(form, name, head, content[:-2])
+        else:
+            form.add(name, decoded(content[:-2]))
     return form
 
 
-def add_part(form: Form, name: str, head: bytes, content: bytes) -> None:
-    """Add one part as a field or a file."""
-    if name in ("attachment", "inline", "message"):
-        filename = FILENAME.search(head)
-        if filename:
-            text = decoded(filename[1] or filename[2] or b"").strip()
-            form.attachments.append(Attachment(name, text, len(content)))
-        return
-    form.add(name, decoded(content))
+def add_file(form: Form, name: str, head: bytes, content: bytes) -> None:
+    """Count a file."""
+    filename = FILENAME.search(head)
+    if filename:
+        text = decoded(filename[1] or filename[2] or b"").strip()
+        form.attachments.append(Attachment(name, text, len(content)))
 
 
 def decoded(value: bytes) -> str:

@@ -93,6 +93,12 @@ class Content:
         """The `o:tag` fields."""
         return list(self.fields.get("o:tag", ()))
 
+    @cached_property
+    def size(self) -> int:
+        """The bytes of a copy, about."""
+        bodies = sum(len(self.last(name)) for name in ("subject", "text", "html"))
+        return 600 + bodies + sum(file.size for file in self.attachments)
+
     def values(self, address: str) -> Mapping[str, object]:
         """Return what the call said of one recipient; a set over the provider's limit is lost without a word."""
         values = (self.raw_variables or {}).get(address)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 
 from mailkoenig.lib.command import UserError
+from mailkoenig.simulator.fates import named_outcomes
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.http import Reply, Request, json_reply
 from mailkoenig.simulator.records import Call, Message
@@ -55,9 +56,11 @@ class ScriptApi:
                 self._simulator.reset()
                 return json_reply({"message": "Everything is forgotten."})
             case "POST", ["domains"]:
-                value = read_json(request)
-                self._simulator.domain_states[str(value["name"])] = str(value["state"])
-                return json_reply(self._simulator.domain_states)
+                return self.set_domain(read_json(request))
+            case "POST", ["settings"]:
+                return self.set_settings(read_json(request))
+            case "GET", ["drain"]:
+                return json_reply({"drained": self._simulator.drain(number_of(request, "timeout", 30))})
         return json_reply({"message": "There is no such page in the simulator."}, 404)
 
     def accepted(self) -> dict[str, object]:
@@ -94,6 +97,33 @@ class ScriptApi:
             self._simulator.faults = faults
         return json_reply([asdict(fault) for fault in self._simulator.faults])
 
+    def set_domain(self, value: Any) -> Reply:
+        """Change a domain's state: active, unverified or disabled."""
+        states = ("active", "unverified", "disabled")
+        if not isinstance(value, dict) or not value.get("name") or value.get("state") not in states:
+            raise UserError(f'Send {{"name": DOMAIN, "state": one of {", ".join(states)}}}.')
+        self._simulator.domain_states[str(value["name"])] = str(value["state"])
+        return json_reply(self._simulator.domain_states)
+
+    def set_settings(self, value: Any) -> Reply:
+        """Change webhook_url, rates, outcomes, pace, log_delay, log_shuffle or latency for what is accepted from now on."""
+        simulator = self._simulator
+        known = ("webhook_url", "rates", "outcomes", "pace", "log_delay", "log_shuffle", "latency")
+        if not isinstance(value, dict) or set(value) - set(known):
+            raise UserError(f"Settings are an object with any of {', '.join(known)}.")
+        try:
+            happenings = simulator.happenings
+            happenings.rates = replace(happenings.rates, **value.get("rates", {}))
+            happenings.outcomes = named_outcomes(value.get("outcomes", happenings.outcomes))
+            happenings.pace = float(value.get("pace", happenings.pace))
+            simulator.log.delay = float(value.get("log_delay", simulator.log.delay))
+            simulator.log.shuffle = float(value.get("log_shuffle", simulator.log.shuffle))
+            simulator.endpoint.latency = span(value.get("latency", simulator.endpoint.latency))
+        except (TypeError, ValueError, AttributeError) as error:
+            raise UserError(f"A setting is not what it should be: {error}.") from error
+        simulator.webhook_url = value.get("webhook_url", simulator.webhook_url)
+        return json_reply({"message": "Changed."})
+
 
 def read_json(request: Request) -> Any:
     """Read a body that should be JSON."""
@@ -101,6 +131,11 @@ def read_json(request: Request) -> Any:
         return orjson.loads(request.read() or b"null")
     except orjson.JSONDecodeError as error:
         raise UserError(f"The body is not JSON: {error}.") from error
+
+
+def span(value: Any) -> float | tuple[float, float]:
+    """Read seconds, or [least, most]."""
+    return (float(value[0]), float(value[-1])) if isinstance(value, list | tuple) else float(value)
 
 
 def page(items: Sequence[Item], request: Request) -> Sequence[Item]:

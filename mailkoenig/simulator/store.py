@@ -38,6 +38,7 @@ class Store:
         self._spool = Spool()
         self._lock = threading.Lock()
         self._by_message_id: dict[str, list[Message]] = {}
+        self._personal_ids: list[Message] = []
         self._cache: OrderedDict[int, Content] = OrderedDict()
 
     def open_call(self, domain: str) -> Call:
@@ -53,10 +54,10 @@ class Store:
         packed = self.pack(content)
         offset = self._spool.append(packed)
         suppressed = self.suppressions.among(domain, content.addresses)
-        now = self.clock()
-        moment = time.strftime("%Y%m%d%H%M%S", time.gmtime(now))
-        message_id = submission.message_id or f"{moment}.{token_hex(8)}@{domain}"
         with self._lock:
+            now = self.clock()
+            moment = time.strftime("%Y%m%d%H%M%S", time.gmtime(now))
+            message_id = submission.message_id or f"{moment}.{token_hex(8)}@{domain}"
             message = Message(
                 number=len(self.messages) + 1,
                 domain=domain,
@@ -69,7 +70,10 @@ class Store:
             )
             self.messages.append(message)
             self.accepted += message.recipients
-            self._by_message_id.setdefault(message_id, []).append(message)
+            if "%" in message_id:
+                self._personal_ids.append(message)
+            else:
+                self._by_message_id.setdefault(message_id, []).append(message)
         return message
 
     def pack(self, content: Content) -> bytes:
@@ -111,8 +115,10 @@ class Store:
         return messages[number - 1] if 0 < number <= len(messages) else None
 
     def with_message_id(self, message_id: str) -> Sequence[Message]:
-        """Return the messages that carry this id, without angle brackets."""
-        return list(self._by_message_id.get(message_id, ()))
+        """Return the messages that carry this id, without angle brackets, or may: their id is another for each reader."""
+        with self._lock:
+            exact = self._by_message_id.get(message_id, [])
+            return sorted([*exact, *self._personal_ids], key=lambda message: message.number)
 
     def copies(self) -> Iterator[tuple[Message, Content, str]]:
         """Go through every accepted recipient, without holding more than one message."""
@@ -128,6 +134,7 @@ class Store:
             self.calls = []
             self.accepted = 0
             self._by_message_id.clear()
+            self._personal_ids.clear()
             self._cache.clear()
             self._spool.clear()
         self.suppressions.clear()
