@@ -1,6 +1,5 @@
 """From a leased batch to a provider's call: values for each person, and who has to go alone. Pure over its arguments."""
 
-import re
 from collections.abc import Sequence
 from email.utils import quote
 from functools import lru_cache
@@ -8,17 +7,16 @@ from typing import NamedTuple
 from uuid import UUID
 
 import orjson
-from contacts.services import unsubscribe_url
 from django.conf import settings
 
 from campaigns.content import Compiled, Person, Rendered, Source, compile, is_mistaken
 from campaigns.models import Campaign, SenderDomain
 from campaigns.sql.queue import Claim
+from contacts.services import unsubscribe_url
 from mailkoenig.providers.types import Call, Dialect, Envelope
 
 # Mailgun loses the values of a recipient that has more than this many bytes of them.
 LARGEST_VALUES = 16_000
-ADDRESS = re.compile(r"[\w.+&'/=-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 @lru_cache(maxsize=32)
@@ -76,10 +74,9 @@ def groups(
 
 def halves(people: Sequence[Claim], words: str) -> list[list[Claim]]:
     """Cut a batch in two: the address that the provider names by itself, else in the middle."""
-    named = set(ADDRESS.findall(words.lower()))
-    bad = [person for person in people if person.email in named]
-    if bad and len(bad) < len(people):
-        return [[person for person in people if person.email not in named], *([person] for person in bad)]
+    named = [person for person in people if person.email in words.lower()]
+    if named and len(named) < len(people):
+        return [[person for person in people if person not in named], *([person] for person in named)]
     middle = len(people) // 2
     return [list(people[:middle]), list(people[middle:])]
 

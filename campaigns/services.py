@@ -232,13 +232,20 @@ def record_event(event: ProviderEvent) -> int | None:
         address=event.address,
         reached=reached.value if reached else None,
         ladder=[status.value for status in states.LADDER],
-        reason=event.reason if reached and states.rank(reached) > states.rank("delivered") else "",
+        reason=failure_reason(event) if reached and states.rank(reached) > states.rank("delivered") else "",
         occurred_at=event.occurred_at,
         moment=MOMENTS.get((event.type, event.is_machine), ""),
     )
     if recorded.proven == SendBatch.State.UNKNOWN and event.batch:
         settle_as_accepted(event.batch, answer="An event of the provider proves that it was accepted.")
     return recorded.recipient
+
+
+def failure_reason(event: ProviderEvent) -> str:
+    """Say why a mail that was accepted did not arrive, in the provider's words where it has any."""
+    if event.type == EventType.SUPPRESSED:
+        return f"The provider did not try: {event.reason or event.suppression or 'the address is on its own list'}"
+    return event.reason or f"The provider reports: {event.type.value}."
 
 
 def settle_as_accepted(batch: object, *, answer: str) -> int:
