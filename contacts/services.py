@@ -1,0 +1,94 @@
+"""Everything that writes people and permission: the only way to change who may be mailed."""
+
+from collections.abc import Collection
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+
+from contacts import sql
+from contacts.models import Contact, Suppression
+from contacts.states import OWN, STATUS_OF, STRENGTH, default_scope
+from mailkoenig.lib.addresses import normalise
+
+Reason, Scope = Suppression.Reason, Suppression.Scope
+
+
+def suppress(
+    *, address: str, reason: Suppression.Reason, scope: Suppression.Scope, source: str, event: str = ""
+) -> bool:
+    """Refuse mail to `address` from now on, a contact's or not; say whether anything changed by it.
+
+    A suppression that stands is widened and strengthened, never weakened. Raises InvalidAddress for what is no address.
+    """
+    return sql.suppress(
+        address=normalise(address),
+        reason=Reason(reason).value,
+        scope=Scope(scope).value,
+        status=STATUS_OF[Reason(reason)].value,
+        source=source,
+        event=event[:200],
+    )
+
+
+def lift(*, address: str, by: str, reasons: Collection[Suppression.Reason] = STRENGTH) -> bool:
+    """Allow mail to `address` again, as the deliberate act of `by`; say whether anything stood against it.
+
+    The suppression stays in the table as the trace. Whatever is not among `reasons` stays as it is.
+    """
+    return sql.lift(address=normalise(address), reasons=[reason.value for reason in reasons], by=by)
+
+
+def person(token: str) -> sql.Person | None:
+    """Return the person whose unsubscribe token it is; None where nobody's."""
+    return sql.person(token)
+
+
+def unsubscribe(token: str, *, source: str) -> sql.Person | None:
+    """Take the person with this token off all marketing; return them as they are now, or None for nobody's token."""
+    found = sql.person(token)
+    if found is None:
+        return None
+    reason = Reason.UNSUBSCRIBED
+    suppress(address=found.address, reason=reason, scope=default_scope(reason), source=source)
+    return sql.person(token)
+
+
+def resubscribe(token: str, *, source: str) -> sql.Person | None:
+    """Take back the person's own unsubscribing, and nothing else; return them as they are now, or None."""
+    found = sql.person(token)
+    if found is None:
+        return None
+    lift(address=found.address, by=source, reasons=OWN)
+    return sql.person(token)
+
+
+def may_resubscribe(person: sql.Person) -> bool:
+    """Say whether the person left by themselves, so that they may return by themselves."""
+    return person.status == Contact.Status.UNSUBSCRIBED and person.reason in (None, *OWN)
+
+
+def is_subscribed(person: sql.Person) -> bool:
+    """Say whether the person may get marketing."""
+    return person.status == Contact.Status.ACTIVE and person.reason is None
+
+
+def unsubscribe_url(token: str) -> str:
+    """Return the whole address of the unsubscribe page for a contact's token."""
+    return f"{settings.PUBLIC_URL}/unsubscribe/{token}/"
+
+
+def save(contact: Contact, *, fields: Collection[str] | None = None) -> None:
+    """Write a contact, or only its `fields`; an address that is suppressed makes it suppressed.
+
+    Raises InvalidAddress for what is no address.
+    """
+    contact.email = normalise(contact.email)
+    with transaction.atomic():
+        if fields is None:
+            contact.save()
+        else:
+            contact.updated_at = Now()
+            contact.save(update_fields={*fields, "updated_at"})
+        sql.shadow([contact.email])
+    contact.refresh_from_db()
