@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django.fixtures import Settings
 
 from mailkoenig.simulator import Simulator
 from tests.factories import StreamFactory
@@ -42,7 +42,7 @@ def no_joins() -> Iterator[None]:
 
 
 @pytest.fixture
-def simulator(settings: SettingsWrapper) -> Iterator[Simulator]:
+def simulator(settings: Settings) -> Iterator[Simulator]:
     """A Mailgun on loopback that the site sends through, with the keys of tests/environment.py; it sends no events."""
     with Simulator() as mailgun:
         settings.MAILGUN_API_URL = mailgun.url
