@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -140,6 +141,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "mailkoenig.middleware.content_security_policy",
 ]
 ROOT_URLCONF = "mailkoenig.urls"
 WSGI_APPLICATION = "mailkoenig.wsgi.application"
@@ -215,6 +217,34 @@ WHITENOISE_USE_FINDERS = not IS_COLLECTED
 # Uploads are spooled to disk: a contact file may have a million rows.
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5_242_880
+
+# The admin's theme. Blue, green, amber and red mean states, so that its own colour is none of them.
+UNFOLD = {
+    "SITE_TITLE": "Mail Koenig",
+    "SITE_HEADER": "Mail Koenig",
+    "SITE_SUBHEADER": _public.hostname,
+    "SITE_SYMBOL": "mail",
+    "SITE_URL": None,
+    "SHOW_VIEW_ON_SITE": False,
+    "STYLES": [lambda request: static("mailkoenig/admin.css")],
+    "SCRIPTS": [lambda request: static("mailkoenig/once.js")],
+    "COLORS": {
+        "primary": {
+            "50": "oklch(96.2% .018 272.314)",
+            "100": "oklch(93% .034 272.788)",
+            "200": "oklch(87% .065 274.039)",
+            "300": "oklch(78.5% .115 274.713)",
+            "400": "oklch(67.3% .182 276.935)",
+            "500": "oklch(58.5% .233 277.117)",
+            "600": "oklch(51.1% .262 276.966)",
+            "700": "oklch(45.7% .24 277.023)",
+            "800": "oklch(39.8% .195 277.366)",
+            "900": "oklch(35.9% .144 278.697)",
+            "950": "oklch(25.7% .09 281.288)",
+        }
+    },
+    "SIDEBAR": {"show_search": False, "navigation": "mailkoenig.navigation.rooms"},
+}
 
 LOGGING = {
     "version": 1,

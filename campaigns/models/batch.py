@@ -68,6 +68,8 @@ class SendBatch(models.Model):
             models.Index(
                 name="batch_open", fields=["lease_expires_at"], condition=Q(state__in=["leased", "in_flight"])
             ),
+            # the admin's list of calls, the newest first.
+            models.Index(name="batch_newest", fields=["-claimed_at"]),
             # events find the batch of a message that carries no variables of ours.
             models.Index(name="batch_provider_id", fields=["provider_id"], condition=~Q(provider_id="")),
         ]

@@ -12,6 +12,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]  # generic in the st
     """
 
     most = 10_000
+    template_name = "unfold/helpers/pagination_capped.html"
 
     @cached_property
     def count(self) -> int:

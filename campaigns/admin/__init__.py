@@ -1,0 +1,9 @@
+"""What staff see and do. Each module registers the pages of one model."""
+
+from campaigns.admin.batch import SendBatchAdmin
+from campaigns.admin.campaign import CampaignAdmin
+from campaigns.admin.recipient import RecipientAdmin
+from campaigns.admin.sender import SenderDomainAdmin
+from campaigns.admin.stream import StreamAdmin
+
+__all__ = ["CampaignAdmin", "RecipientAdmin", "SendBatchAdmin", "SenderDomainAdmin", "StreamAdmin"]

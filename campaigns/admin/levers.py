@@ -1,0 +1,94 @@
+"""Pausing and resuming what mail goes through: with a reason, by a person who is named, and never by a GET."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+from campaigns.forms import ReasonForm
+
+
+@dataclass(frozen=True, slots=True)
+class Lever:
+    """One way to stop something or to let it go on."""
+
+    title: str
+    button: str
+    icon: str
+    sentences: Callable[[Any], list[str]]
+    after: str
+    pull: Callable[[Any, str, str], bool]
+    """Takes the row, the reason and who did it; False when there was nothing to do."""
+    done: str
+    needs_reason: bool = False
+    is_danger: bool = False
+
+
+class LeverAdmin:
+    """Adds a page for each of `levers` to a model's admin; asking for it takes the right to change the row."""
+
+    levers: dict[str, Lever] = {}
+
+    def pull(self, request: HttpRequest, object_id: str, *, name: str) -> HttpResponse:
+        """Ask, and on POST do."""
+        admin: Any = self
+        lever = self.levers[name]
+        row: Model | None = admin.get_object(request, object_id)
+        if not admin.has_change_permission(request, row):
+            raise PermissionDenied
+        if row is None:
+            return HttpResponseRedirect(self.address("changelist"))
+        form: forms.Form | None = ReasonForm(request.POST or None) if lever.needs_reason else None
+        home = self.address("change", row.pk)
+        if request.method == "POST" and (form is None or form.is_valid()):
+            reason = form.cleaned_data["reason"] if form else ""
+            if lever.pull(row, reason, request.user.get_username()):
+                happened = f"{row}: {lever.done}{f' {reason}' if reason else ''}"
+                admin.log_change(request, row, happened)
+                messages.success(request, happened)
+            else:
+                messages.info(request, f"{row}: nothing was changed, it was like that already.")
+            return HttpResponseRedirect(home)
+        context = {
+            **admin.admin_site.each_context(request),
+            "opts": admin.opts,
+            "title": f"{lever.title}: {row}",
+            "act": lever,
+            "question": {"sentences": lever.sentences(row), "after": lever.after, "form": form},
+            "back": home,
+        }
+        return TemplateResponse(request, "admin/campaigns/campaign/confirm.html", context)
+
+    def address(self, page: str, *arguments: object) -> str:
+        """Return the address of one of the model's own pages."""
+        opts = self.opts  # type: ignore[attr-defined]  # of the ModelAdmin beside it
+        return reverse(f"admin:{opts.app_label}_{opts.model_name}_{page}", args=arguments)
+
+    def get_urls(self) -> list[Any]:
+        admin: Any = self
+
+        def view(name: str) -> Callable[..., HttpResponse]:
+            def run(request: HttpRequest, object_id: str) -> HttpResponse:
+                return self.pull(request, object_id, name=name)
+
+            return run
+
+        stem = f"{admin.opts.app_label}_{admin.opts.model_name}"
+        return [
+            *(
+                path(
+                    f"<path:object_id>/{name}/",
+                    admin.admin_site.admin_view(view(name)),
+                    name=f"{stem}_{name}",
+                )
+                for name in self.levers
+            ),
+            *super().get_urls(),  # type: ignore[misc]  # of the ModelAdmin beside it
+        ]

@@ -1,0 +1,17 @@
+"""What people type."""
+
+from campaigns.forms.campaign import REFUSALS, CampaignForm, frozen
+from campaigns.forms.confirm import ReasonForm, SendForm
+from campaigns.forms.limits import SenderDomainForm, StreamForm
+from campaigns.forms.schedule import ScheduleForm
+
+__all__ = [
+    "REFUSALS",
+    "CampaignForm",
+    "ReasonForm",
+    "ScheduleForm",
+    "SendForm",
+    "SenderDomainForm",
+    "StreamForm",
+    "frozen",
+]

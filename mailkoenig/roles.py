@@ -1,0 +1,39 @@
+"""Who on the staff may do what: three roles to begin with, which a superuser may change."""
+
+from typing import Any
+
+LOOK = (
+    "campaigns.view_campaign",
+    "campaigns.view_recipient",
+    "campaigns.view_sendbatch",
+    "campaigns.view_senderdomain",
+    "campaigns.view_stream",
+    "contacts.view_contactlist",
+    "events.view_event",
+)
+PEOPLE = ("contacts.view_contact", "contacts.view_suppression", "contacts.view_contactimport")
+WRITE = ("campaigns.add_campaign", "campaigns.change_campaign", "campaigns.delete_campaign")
+ROLES = {
+    # Writes and previews; what goes out is another's decision.
+    "Writer": (*LOOK, *PEOPLE, *WRITE),
+    # Writes too, and starts, schedules, pauses and cancels.
+    "Sender": (*LOOK, *PEOPLE, *WRITE, "campaigns.send_campaign"),
+    # Watches the queue and has the levers for what mail goes through.
+    "Operator": (
+        *LOOK,
+        *PEOPLE,
+        "campaigns.add_senderdomain",
+        "campaigns.change_senderdomain",
+        "campaigns.change_stream",
+    ),
+}
+
+
+def ensure(apps: Any) -> None:
+    """Make the roles that are missing and give each what it lacks; nothing is ever taken away."""
+    groups, permissions = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+    for role, names in ROLES.items():
+        group, _ = groups.objects.get_or_create(name=role)
+        for name in names:
+            app, codename = name.split(".")
+            group.permissions.add(*permissions.objects.filter(content_type__app_label=app, codename=codename))
