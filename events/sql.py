@@ -12,7 +12,7 @@ from mailkoenig.providers.types import ProviderEvent
 RECORD = """
 WITH used AS (
     INSERT INTO webhook_tokens (token, body_digest)
-    SELECT %(token)s, %(body_digest)s::bytea WHERE %(token)s::text IS NOT NULL
+    SELECT %(token)s::varchar, %(body_digest)s::bytea WHERE %(token)s::varchar IS NOT NULL
     ON CONFLICT DO NOTHING
     RETURNING token
 ), added AS (
@@ -24,7 +24,7 @@ WITH used AS (
         %(provider)s, %(domain)s, %(provider_event_id)s, %(day)s::date, %(event_type)s, %(severity)s, %(reason)s,
         %(address)s, %(recipient)s::bigint, %(batch)s::uuid, %(source)s, %(raw_payload)s::jsonb,
         %(occurred_at)s::timestamptz
-    WHERE %(token)s::text IS NULL OR EXISTS (SELECT FROM used)
+    WHERE %(token)s::varchar IS NULL OR EXISTS (SELECT FROM used)
     ON CONFLICT DO NOTHING
     RETURNING id
 )

@@ -1,7 +1,7 @@
 """Where everything hangs."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from mailkoenig.monitoring import views as monitoring
 
@@ -9,4 +9,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", monitoring.healthz),
     path("readyz", monitoring.readyz),
+    path("", include("events.urls")),
 ]
