@@ -7,8 +7,8 @@ from uuid import UUID
 
 from mailkoenig.lib import db
 
-# The batch is touched first and only by the first event that proves its acceptance. The recipient is found by our own
-# variable, if the address agrees; else by the batch, or the provider's id of it, and the address.
+# The batch is touched first and only by the first event that proves its acceptance. The recipient is the one that our own
+# variable names, if the address agrees. Planning is most of this statement's cost, so FIND is one of its own.
 RECORD = """
 WITH evidence AS (
     UPDATE send_batches SET evidence_at = %(occurred_at)s
@@ -16,23 +16,6 @@ WITH evidence AS (
     RETURNING state
 ), proof AS MATERIALIZED (
     SELECT (SELECT state FROM evidence) AS state
-), found AS MATERIALIZED (
-    SELECT id FROM (
-        SELECT r.id FROM campaign_recipients AS r WHERE r.id = %(recipient)s AND r.email = %(address)s
-        UNION ALL
-        SELECT r.id
-        FROM send_batches AS b
-        JOIN contacts AS c ON c.email = %(address)s
-        JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
-        WHERE b.id = %(batch)s
-        UNION ALL
-        SELECT r.id
-        FROM send_batches AS b
-        JOIN contacts AS c ON c.email = %(address)s
-        JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
-        WHERE b.provider_id = %(message_id)s AND b.provider_id <> ''
-    ) AS candidate
-    LIMIT 1
 ), moved AS (
     UPDATE campaign_recipients AS r
     SET (status, reason, locked_by, locked_at) = (
@@ -48,9 +31,8 @@ WITH evidence AS (
         clicked_at = CASE WHEN %(clicked)s THEN least(r.clicked_at, %(occurred_at)s) ELSE r.clicked_at END,
         machine_opened_at = CASE WHEN %(machine_opened)s THEN least(r.machine_opened_at, %(occurred_at)s) ELSE r.machine_opened_at END,
         machine_clicked_at = CASE WHEN %(machine_clicked)s THEN least(r.machine_clicked_at, %(occurred_at)s) ELSE r.machine_clicked_at END
-    FROM found
-    CROSS JOIN proof
-    WHERE r.id = found.id
+    FROM proof
+    WHERE r.id = %(recipient)s AND r.email = %(address)s
     RETURNING r.id
 )
 SELECT (SELECT id FROM moved), (SELECT state FROM proof)
@@ -62,6 +44,27 @@ class Recorded(NamedTuple):
 
     recipient: int | None
     proven: str | None
+
+
+# Where our variable is missing or names somebody else: by the batch, or the provider's id of it, and the address.
+FIND = """
+SELECT r.id
+FROM send_batches AS b
+JOIN contacts AS c ON c.email = %(address)s
+JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
+WHERE b.id = %(batch)s
+UNION ALL
+SELECT r.id
+FROM send_batches AS b
+JOIN contacts AS c ON c.email = %(address)s
+JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
+WHERE b.provider_id = %(message_id)s AND b.provider_id <> ''
+LIMIT 1
+"""
+
+
+class RecipientId(NamedTuple):
+    id: int
 
 
 def record(
@@ -89,16 +92,19 @@ def record(
         "occurred_at": occurred_at,
         **flags,
     }
-    return db.fetch_one(Recorded, RECORD, parameters) or Recorded(None, None)
+    recorded = db.fetch_one(Recorded, RECORD, parameters) or Recorded(None, None)
+    if recorded.recipient is not None or not address:
+        return recorded
+    found = db.fetch_one(RecipientId, FIND, parameters)
+    if found is None:
+        return recorded
+    again = db.fetch_one(Recorded, RECORD, {**parameters, "recipient": found.id}) or Recorded(None, None)
+    return Recorded(again.recipient, recorded.proven)
 
 
 PEOPLE = """
 SELECT id FROM campaign_recipients WHERE campaign_id = %(campaign)s AND batch_id = %(batch)s AND status = 'unknown'
 """
-
-
-class RecipientId(NamedTuple):
-    id: int
 
 
 def unknown_people(*, campaign: int, batch: UUID) -> list[int]:
