@@ -10,6 +10,7 @@ from campaigns.content.merge import Meaning
 from campaigns.content.words import Words
 
 DEEPEST = 200
+MOST_ELEMENTS = 50_000
 MOST_REPEATED = 50_000_000
 CLOSES_ITSELF = frozenset(
     ["p", "li", "td", "th", "tr", "dt", "dd", "option", "tbody", "thead", "tfoot", "body", "html", "head"]
@@ -58,6 +59,8 @@ def prepare(html: str, *, words: Words, meaning: Meaning, keeps_lines: bool) -> 
 
     Raises ContentError, with the line where `keeps_lines` says that lines are still the author's.
     """
+    if html.count("<") > MOST_ELEMENTS:
+        raise ContentError(f"it has more than {MOST_ELEMENTS:,} HTML tags: shorten it.", field="body")
     pieces: list[str] = []
     anchors = 0
     bounds = Bounds()

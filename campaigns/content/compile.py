@@ -1,23 +1,26 @@
 """What an author wrote to a mail that a provider can send."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaigns.content import markdown
 from campaigns.content.body import prepare
-from campaigns.content.compiled import Compiled
-from campaigns.content.document import Document, break_lines, has_link
+from campaigns.content.compiled import Compiled, Plan
+from campaigns.content.document import Document, has_link
 from campaigns.content.errors import ContentError
 from campaigns.content.layout import inline_styles, lay_out
+from campaigns.content.lines import break_lines
 from campaigns.content.markup import Kind, Part, scan
 from campaigns.content.merge import Language, Meaning, Reader, Variable
-from campaigns.content.people import BUILT_IN, fold, unsubscribe_url_of
+from campaigns.content.people import BUILT_IN, Getter, fold, unsubscribe_url_of
 from campaigns.content.pieces import (
+    WRITERS,
     Context,
     Misplaced,
     Piece,
     Pieces,
+    Slot,
     getter,
     joined,
     nest,
@@ -31,7 +34,8 @@ from mailkoenig.providers.types import Dialect
 
 # Of the 25 MB that Mailgun takes, less room for its own encoding, headers and the values.
 LARGEST = 17_000_000
-LARGEST_MARKDOWN = 1_000_000
+LARGEST_WRITTEN = {"markdown": 200_000, "html": 1_000_000}
+EMBEDDED = re.compile(r"data:image/[^\s\"')>]*")
 LONGEST_LINE = 1_000
 CLIPPED = 90_000
 TRAILING = re.compile(r"[ \t]+(?=\n)")
@@ -99,16 +103,10 @@ class Compiler:
                 problems.append(
                     ContentError(f"it is longer than {LONGEST_LINE:,} characters: shorten it.", field=name)
                 )
-        if source.body_format not in ("markdown", "html"):
+        if source.body_format not in LARGEST_WRITTEN:
             problems.append(ContentError(f"there is no format “{source.body_format}”.", field="body"))
-        size = len(source.body.encode("utf-8", "replace"))
-        if size > LARGEST:
-            problems.append(too_large(size))
-        elif size > LARGEST_MARKDOWN and source.body_format == "markdown":
-            megabytes = f"{size / 1e6:.1f}"
-            problems.append(
-                ContentError(f"it has {megabytes} MB; Markdown can have 1 MB: use HTML.", field="body")
-            )
+        elif problem := too_large(source.body, source.body_format):
+            problems.append(problem)
         return problems
 
     def build(self) -> Compiled:
@@ -159,13 +157,21 @@ class Compiler:
                 link=link,
             )
         )
+        document = self.untracked(document)
         if len(document) > LARGEST:
-            raise too_large(len(document))
+            raise over_the_limit(len(document))
         return list(scan(break_lines(document, list(scan(document)))))
 
     def has_own_link(self, parts: Iterable[Part]) -> bool:
         """Say whether everybody finds the unsubscribe link in the author's own body."""
         return has_link(Document(words=self.words, meaning=self.meaning).read(list(only_anchors(parts))))
+
+    def untracked(self, document: str) -> str:
+        """Return the document with unsubscribe links that the provider leaves as they are."""
+        if LINK not in self.meaning.variables or not self.dialect.untracked:
+            return document
+        to_leave = re.compile(rf'<a (?=[^<>]*\bhref="{self.link_word()}")')
+        return to_leave.sub(f"<a {self.dialect.untracked} ", document)
 
     def link_word(self) -> str:
         if LINK not in self.meaning.variables:
@@ -190,11 +196,11 @@ class Compiler:
             attributes=frozenset(self.meaning.names - set(BUILT_IN)),
             without_default=tuple(sorted(self.meaning.without_default)),
             warnings=warnings(html_size=len(written[1].encode())),
-            plan=tuple((key, getter(piece)) for piece, key in keys.items()),
+            plan=plan(keys),
             parts=parts,
         )
         if compiled.size > LARGEST:
-            raise too_large(compiled.size)
+            raise over_the_limit(compiled.size)
         return compiled
 
     def refuse_mistaken(self, parts: Sequence[Sequence[str]]) -> None:
@@ -234,6 +240,18 @@ def alternating(pieces: Pieces, keys: dict[Piece, str]) -> tuple[str, ...]:
     return tuple(result)
 
 
+def plan(keys: Mapping[Piece, str]) -> Plan:
+    """Return what is to be computed; a value that stands in several contexts only once."""
+    shared: dict[Variable, list[tuple[str, Callable[[str], str]]]] = {}
+    rest: list[tuple[Getter, tuple[tuple[str, Callable[[str], str]], ...]]] = []
+    for piece, key in keys.items():
+        if isinstance(piece, Slot):
+            shared.setdefault(piece.variable, []).append((key, WRITERS[piece.context]))
+        else:
+            rest.append((getter(piece), ((key, str),)))
+    return (*((variable.value, tuple(outputs)) for variable, outputs in shared.items()), *rest)
+
+
 def tidy(pieces: Pieces) -> Pieces:
     """Return the text part without blanks at the ends of lines and with one line break at its own end."""
     tidied = [TRAILING.sub("", piece) if isinstance(piece, str) else piece for piece in pieces]
@@ -248,7 +266,25 @@ def warnings(*, html_size: int) -> tuple[str, ...]:
     return (f"The HTML part has {html_size / 1000:.0f} kB; Gmail cuts a mail off at about 100 kB.",)
 
 
-def too_large(size: int) -> ContentError:
+def too_large(body: str, body_format: str) -> ContentError | None:
+    """Return what is wrong with the size of a body, if anything."""
+    size = len(body.encode("utf-8", "replace"))
+    if size > LARGEST:
+        return over_the_limit(size)
+    written, most = (
+        size - sum(len(match[0]) for match in EMBEDDED.finditer(body)),
+        LARGEST_WRITTEN[body_format],
+    )
+    if written > most:
+        return ContentError(
+            f"it has {written / 1000:,.0f} kB without its images; {body_format} can have {most / 1000:,.0f} kB: "
+            "shorten it, as readers see about 100 kB at most.",
+            field="body",
+        )
+    return None
+
+
+def over_the_limit(size: int) -> ContentError:
     return ContentError(
         f"the mail has {size / 1e6:.1f} MB; the provider takes 25 MB at most, which leaves {LARGEST / 1e6:.0f} MB "
         "before it is encoded: put images on a web server and link to them.",

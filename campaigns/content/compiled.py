@@ -1,10 +1,12 @@
 """A compiled mail: fixed text, and a value per person for everything that is not fixed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from campaigns.content.people import Getter, Person, Rendered
 from mailkoenig.providers.types import Dialect
+
+Plan = tuple[tuple[Getter, tuple[tuple[str, Callable[[str], str]], ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,8 @@ class Compiled:
     without_default: tuple[str, ...]
     """Names that it prints with nothing to say where a person lacks them."""
     warnings: tuple[str, ...]
-    plan: tuple[tuple[str, Getter], ...] = field(repr=False, compare=False)
+    plan: Plan = field(repr=False, compare=False)
+    """What is computed once, and the keys under which it is written in one way or another."""
     parts: tuple[tuple[str, ...], ...] = field(repr=False, compare=False)
     """Of subject, HTML and text: literals, and between each two the key of what stands there."""
 
@@ -32,7 +35,12 @@ class Compiled:
 
     def values(self, person: Person) -> dict[str, str]:
         """Return one value per key, written as its place asks."""
-        return {key: get(person) for key, get in self.plan}
+        values: dict[str, str] = {}
+        for get, outputs in self.plan:
+            value = get(person)
+            for key, write in outputs:
+                values[key] = write(value)
+        return values
 
     def render(self, person: Person) -> Rendered:
         """Return the mail as `person` reads it, for a preview and for one who must be sent to alone."""

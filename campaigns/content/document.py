@@ -1,6 +1,5 @@
 """A finished HTML document to pieces: every word found, and written as its place asks."""
 
-import re
 from collections.abc import Sequence
 from html import unescape
 
@@ -133,32 +132,3 @@ class Document:
 def has_link(pieces: Pieces) -> bool:
     """Say whether everybody's copy has the unsubscribe link, not only a branch of an if."""
     return any(isinstance(piece, Slot) and piece.variable.is_link for piece in pieces)
-
-
-def break_lines(html: str, parts: Sequence[Part], *, longest: int = 700) -> str:
-    """Return `html` with a line break for a blank wherever a line grows long and the blank means nothing."""
-    result = list(html)
-    line_start, blank, kept = 0, -1, 0
-    for part in parts:
-        kept += (part.kind is Kind.START) - (part.kind is Kind.END) if part.name in {"pre", "textarea"} else 0
-        for match in breakable(part, kept > 0):
-            place = part.start + match
-            if html[place] == "\n":
-                line_start, blank = place + 1, -1
-                continue
-            if place - line_start > longest:
-                place_of_break = blank if blank >= line_start else place
-                result[place_of_break] = "\n"
-                line_start = place_of_break + 1
-            blank = place
-    return "".join(result)
-
-
-def breakable(part: Part, kept: bool) -> list[int]:
-    """Return where in a part a blank may become a line break, and where there is one."""
-    if part.kind is Kind.TEXT and not kept:
-        return [match.start() for match in re.finditer(r"[ \n]", part.source)]
-    if part.kind is Kind.START:
-        starts = [attribute.start - part.start - len(attribute.name) - 3 for attribute in part.attributes]
-        return [start for start in starts if start > 0 and part.source[start] == " "]
-    return [match.start() for match in re.finditer(r"\n", part.source)]

@@ -67,6 +67,13 @@ class Expression:
             value = apply(value, function, arguments)
         return value
 
+    def text(self, *, fallbacks: dict[str, str]) -> Getter:
+        """Return what computes its text."""
+        value = self.evaluator(fallbacks=fallbacks)
+        if not self.parsed.filters and any(self.names()):
+            return value
+        return lambda person: text_of(value(person))
+
 
 def read(part: object) -> Evaluate:
     """Return what computes a variable, or the constant that `part` is."""
@@ -99,10 +106,10 @@ def apply(value: Evaluate, function: Filter, arguments: list[Evaluate]) -> Evalu
     return lambda person: function(value(person), argument(person))
 
 
-def first_of(expressions: Iterable[Expression]) -> Evaluate:
+def first_of(expressions: Iterable[Expression]) -> Getter:
     """Return what computes the first of them that is true."""
     values = [expression.evaluator(fallbacks={}) for expression in expressions]
-    return lambda person: next((found for value in values if is_true(found := value(person))), "")
+    return lambda person: next((text_of(found) for value in values if is_true(found := value(person))), "")
 
 
 class ConditionParser(IfParser):

@@ -15,13 +15,12 @@ from campaigns.content.errors import ContentError
 from campaigns.content.expressions import (
     Condition,
     ConditionParser,
-    Evaluate,
     Expression,
     Refused,
     condition,
     first_of,
 )
-from campaigns.content.people import BUILT_IN
+from campaigns.content.people import BUILT_IN, Getter
 from campaigns.content.words import Mark, Words
 from mailkoenig.providers.types import Dialect
 
@@ -29,6 +28,7 @@ LONGEST_TAG = 500
 MOST_TAGS = 500
 DEEPEST = 10
 MOST_WORDS = 60
+MOST_PROBLEMS = 20
 OPENERS = re.compile(r"\{[{%#]")
 CLOSERS = {"{{": "}}", "{%": "%}", "{#": "#}"}
 NAME = re.compile(r"[^\W\d_]\w{0,99}")
@@ -65,7 +65,7 @@ class Variable:
 
     source: str
     line: int = field(compare=False)
-    value: Evaluate = field(compare=False, repr=False)
+    value: Getter = field(compare=False, repr=False)
     is_link: bool = field(compare=False, default=False)
     """It is the unsubscribe link, which stands everywhere as it is."""
     names: frozenset[str] = field(compare=False, default=frozenset())
@@ -105,6 +105,10 @@ class Language:
         return [*BUILT_IN, *sorted(self.known or ())]
 
 
+class TooManyProblems(Exception):
+    """A person mends these first."""
+
+
 class Reader:
     """Turns the tags of one field into words and collects every problem on the way."""
 
@@ -122,7 +126,10 @@ class Reader:
 
     def read(self, text: str) -> str:
         """Return `text` with a word in place of each tag."""
-        pieces = list(self.pieces(text))
+        try:
+            pieces = list(self.pieces(text))
+        except TooManyProblems:
+            return ""
         for index in self.open:
             block = self.meaning.blocks[index]
             self.refuse(f"{block.tag} is never closed: write {{% endif %}} after it.", block.tag, block.line)
@@ -196,7 +203,7 @@ class Reader:
             raise Refused("the link stands in the body only, and without a filter.")
         if not expression.has_default:
             self.note_missing_default(names)
-        value = expression.evaluator(fallbacks=self.language.fallbacks)
+        value = expression.text(fallbacks=self.language.fallbacks)
         return self.add(Variable(source, self.line, value, is_link, names))
 
     def statement(self, source: str, shown: str) -> str:
@@ -294,6 +301,8 @@ class Reader:
         self.meaning.without_default |= names - guarded - {"email", "unsubscribe_url"}
 
     def refuse(self, problem: str, tag: str, line: int | None = None) -> None:
+        if len(self.problems) >= MOST_PROBLEMS:
+            raise TooManyProblems
         self.problems.append(ContentError(problem, field=self.field, line=line or self.line, tag=tag))
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
+from itertools import groupby
 from urllib.parse import quote
 
 from campaigns.content.errors import ContentError
 from campaigns.content.expressions import Condition
-from campaigns.content.filters import text_of
 from campaigns.content.merge import Block, Meaning, Variable
 from campaigns.content.people import Getter, Person
 from campaigns.content.words import Mark, Words
@@ -145,11 +145,11 @@ def nest(flat: Flat, *, meaning: Meaning) -> Pieces:
 def joined(pieces: list[Piece]) -> Pieces:
     """Return the pieces with neighbouring literals as one, and none that is empty."""
     result: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, str) and result and isinstance(result[-1], str):
-            result[-1] += piece
-        elif piece != "":
-            result.append(piece)
+    for is_literal, group in groupby(pieces, key=lambda piece: isinstance(piece, str)):
+        if not is_literal:
+            result.extend(group)
+        elif literal := "".join(str(piece) for piece in group):
+            result.append(literal)
     return tuple(result)
 
 
@@ -182,9 +182,7 @@ def joined_getter(pieces: Pieces) -> Getter:
 
 def slot_getter(slot: Slot) -> Getter:
     value, write = slot.variable.value, WRITERS[slot.context]
-    if write is str:
-        return lambda person: text_of(value(person))
-    return lambda person: write(text_of(value(person)))
+    return value if write is str else lambda person: write(value(person))
 
 
 def shortened(text: str) -> str:

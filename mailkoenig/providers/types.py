@@ -17,6 +17,8 @@ class Dialect:
     """The name of a variable to what the provider replaces with its value."""
     mistaken: re.Pattern[str]
     """What the provider would replace, or might; never sent inside a value or an author's text."""
+    untracked: str = ""
+    """The attribute of a link that the provider must not lead through its own click counter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,4 +10,4 @@ MISTAKEN = re.compile(
     re.IGNORECASE,
 )
 
-DIALECT = Dialect(placeholder="%recipient.{}%".format, mistaken=MISTAKEN)
+DIALECT = Dialect(placeholder="%recipient.{}%".format, mistaken=MISTAKEN, untracked='disable-tracking="true"')
