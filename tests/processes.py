@@ -1,0 +1,73 @@
+"""Real processes of the site on the test database: the worker, the web server, any command."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db import connection
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def environment(**extra: str) -> Mapping[str, str]:
+    """Return the environment of a process that works on the test database and the provider of the settings."""
+    parameters = connection.get_connection_params()
+    server = {key: parameters[key] for key in ("host", "port", "user", "password") if parameters.get(key)}
+    url = f"postgres:///{parameters['dbname']}?{urlencode(server)}"
+    return {
+        **os.environ,
+        "DATABASE_URL": url,
+        "MAILGUN_API_URL": settings.MAILGUN_API_URL,
+        "LOG_LEVEL": "INFO",
+        "SENDER_POLL": "0.1",
+        "PYTHONWARNINGS": "error",
+        "PYTHONUNBUFFERED": "1",
+        **extra,
+    }
+
+
+def manage(*arguments: str, timeout: float = 60, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end."""
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment(**extra),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@contextmanager
+def worker(*arguments: str, log: Path | None = None, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a worker; whatever is left of it is killed in the end."""
+    output = log.open("ab") if log else subprocess.DEVNULL
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "run_sender", *arguments],
+        cwd=ROOT,
+        env=environment(**extra),
+        stdout=output,
+        stderr=output,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        if not isinstance(output, int):
+            output.close()
+
+
+def eventually(holds: Callable[[], object], *, within: float = 20) -> None:
+    """Wait until something holds; fail after `within` seconds."""
+    deadline = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < deadline, "it did not become true in time"
+        time.sleep(0.02)  # noqa: TID251 - a test has nothing better to wait on
