@@ -130,7 +130,8 @@ def split(value: str) -> list[str]:
 
 def once(found: list[str]) -> list[str]:
     """Drop repeated addresses, upper and lower case alike."""
-    if len(set(found)) == len(found) == len(set(map(str.lower, found))):
+    together = ",".join(found)
+    if together == together.lower() and len(set(found)) == len(found):
         return found
     first: dict[str, str] = {}
     for address in found:

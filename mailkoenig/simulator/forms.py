@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 NAME = re.compile(rb'[; ]name="((?:[^"\\]|\\.)*)"|[; ]name=([^;\s]+)', re.IGNORECASE)
 FILENAME = re.compile(rb'filename="((?:[^"\\]|\\.)*)"|filename\*?=([^;\r\n]+)', re.IGNORECASE)
 BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^;\s]+))', re.IGNORECASE)
+QUOTED_PRINTABLE = bytes.maketrans(b"+%", b" =")
 FILES = ("attachment", "inline", "message")
 
 
@@ -67,16 +68,14 @@ def parse_urlencoded(body: bytes) -> Form:
 
 def unquoted(value: bytes) -> bytes:
     """Undo percent-encoding; through the quoted-printable decoder, which is C and twenty times as fast."""
-    value = value.replace(b"+", b" ")
     escapes = value.count(b"%")
-    if not escapes:
-        return value
-    if escapes > 20 and b"=" not in value and b"\n" not in value and b"\r" not in value:
-        fast = binascii.a2b_qp(value.replace(b"%", b"="))
+    if escapes > 20 and not any(byte in value for byte in (b"=", b"\n", b"\r")):
+        fast = binascii.a2b_qp(value.translate(QUOTED_PRINTABLE))
         # One broken escape and the lengths differ.
         if len(fast) == len(value) - 2 * escapes:
             return fast
-    return unquote_to_bytes(value)
+    value = value.replace(b"+", b" ")
+    return unquote_to_bytes(value) if escapes else value
 
 
 def parse_multipart(content_type: str, body: bytes) -> Form:

@@ -39,6 +39,8 @@ class ScriptApi:
         match request.method, request.parts[1:]:
             case "GET", ["accepted.json"]:
                 return json_reply(self.accepted())
+            case "GET", ["totals.json"]:
+                return json_reply(self._simulator.totals())
             case "GET", ["calls.json"]:
                 return json_reply([call_row(call) for call in page(self._simulator.calls, request)])
             case "GET", ["messages.json"]:

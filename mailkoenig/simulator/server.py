@@ -114,7 +114,6 @@ class Simulator:
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="simulator", daemon=True
         )
         self._thread.start()
-        self.poster.start()
         return self
 
     def stop(self) -> None:

@@ -88,9 +88,10 @@ class Store:
                 {name: values for name, values in content.fields.items() if name not in dropped},
                 content.addresses,
                 [[file.field, file.filename, file.size] for file in content.attachments],
-                content.raw_variables,
-            ],
-            option=orjson.OPT_NON_STR_KEYS,
+                None
+                if content.raw_variables is None
+                else orjson.Fragment(content.last("recipient-variables")),
+            ]
         )
 
     def content(self, message: Message) -> Content:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mailkoenig.simulator.records import Content, Message
 from mailkoenig.simulator.store import Store
 
-KEYS = ("campaign", "rid", "tag", "subject")
+KEYS = ("campaign", "rid", "tag")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,17 @@ class Duplicate:
     messages: Sequence[int]
 
 
-def sameness(content: Content, address: str, by: str = "") -> str:
-    """Return what makes two copies to one address the same mail."""
+def sameness(content: Content, by: str = "") -> tuple[str, str]:
+    """Return the name and the template of what makes two copies to one address the same mail."""
     if by == "address":
-        return ""
+        return "", ""
     variables = dict(content.variable_fields)
-    for key in (by,) if by else KEYS:
-        if key == "tag" and content.tags:
-            return "tag=" + ",".join(content.tags)
-        if key in variables:
-            return f"{key}={content.personal(variables[key], address)}"
-    return f"subject={content.last('subject')}"
+    for name in (by,) if by else KEYS:
+        if name == "tag" and content.tags:
+            return "tag=", ",".join(content.tags)
+        if name in variables:
+            return f"{name}=", variables[name]
+    return "subject=", content.last("subject").replace("%", "")
 
 
 class Tally:
@@ -60,10 +60,11 @@ class Tally:
     def count(self, message: Message, content: Content) -> None:
         """Count one message's recipients."""
         number = message.number
+        name, template = sameness(content)
         for address in content.addresses:
             lower = address.lower()
             self._addresses.add(hash(lower))
-            key = sameness(content, address)
+            key = name + content.personal(template, address)
             first = self._first.setdefault(hash((lower, key)), number)
             if first != number:
                 self._again.setdefault((lower, key), [first]).append(number)
@@ -84,7 +85,9 @@ class Tally:
         """The same by another key: rid, campaign, tag, subject, another v: name, or address for any two mails."""
         seen: dict[tuple[str, str], list[int]] = {}
         for message, content, address in self._store.copies():
-            seen.setdefault((address.lower(), sameness(content, address, by)), []).append(message.number)
+            name, template = sameness(content, by)
+            key = name + content.personal(template, address)
+            seen.setdefault((address.lower(), key), []).append(message.number)
         return [
             Duplicate(address, key, numbers) for (address, key), numbers in seen.items() if len(numbers) > 1
         ]

@@ -10,6 +10,7 @@ import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from random import Random
@@ -87,7 +88,7 @@ class Poster:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Start the threads."""
+        """Start the threads; the first scheduled message does."""
         work = [self.dispatch, *[self.post_all] * self.habits.threads]
         self._threads = [threading.Thread(target=target, name="webhooks", daemon=True) for target in work]
         for thread in self._threads:
@@ -98,6 +99,9 @@ class Poster:
         with self._condition:
             self._stopping = True
             self._condition.notify_all()
+        for _ in self._threads:
+            with suppress(queue.Full):  # then they are not waiting, and see for themselves
+                self._ready.put_nowait(None)
         for thread in self._threads:
             thread.join(timeout=self.habits.timeout + 1)
         self._threads = []
@@ -106,6 +110,8 @@ class Poster:
         """Post a message's events when they happen."""
         phases = self.happenings.phases
         with self._condition:
+            if not self._threads and not self._stopping:
+                self.start()
             for phase in phases:
                 entry = (self.happenings.due(message, phase), next(self._order), message, phase)
                 heapq.heappush(self._blocks, entry)
