@@ -1,6 +1,7 @@
 """What may be done to a campaign, and what an event does to its people. The only writer of this app's tables besides `sql`."""
 
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -10,6 +11,7 @@ from campaigns.content import Compiled, ContentError, Source, check, compile
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
 from campaigns.sql import feedback, queue
 from contacts.models import Membership
+from mailkoenig.lib import db
 from mailkoenig.lib.command import UserError
 from mailkoenig.providers import mailgun
 from mailkoenig.providers.types import EventType, ProviderEvent
@@ -58,7 +60,7 @@ def schedule(campaign: Campaign, *, at: datetime) -> None:
     """Send at a moment to come, with the same checks as now. Raises NotSendable."""
     with transaction.atomic():
         held = locked(campaign, "schedule", Status.DRAFT, Status.SCHEDULED)
-        if at <= held.database_time:
+        if at <= db.now():
             raise NotSendable(f"{at:%Y-%m-%d %H:%M %Z} has passed: choose a moment to come, or send now.")
         check_sendable(held)
         held.status = Status.SCHEDULED
@@ -118,12 +120,8 @@ def move(campaign: Campaign, verb: str, to: str, *sources: str, reason: str = ""
 
 
 def locked(campaign: Campaign, verb: str, *sources: str) -> Campaign:
-    """Lock the row and return it as the database has it now, with its time as `database_time`; else NotSendable."""
-    held = (
-        Campaign.objects.select_for_update(of=["self"], no_key=True)
-        .annotate(database_time=Now())
-        .get(pk=campaign.pk)
-    )
+    """Lock the row and return it as the database has it now; else NotSendable."""
+    held = Campaign.objects.select_for_update(of=["self"], no_key=True).get(pk=campaign.pk)
     if held.status not in sources:
         allowed = " or ".join(Status(status).label.lower() for status in sources)
         raise NotSendable(
@@ -248,7 +246,7 @@ def failure_reason(event: ProviderEvent) -> str:
     return event.reason or f"The provider reports: {event.type.value}."
 
 
-def settle_as_accepted(batch: object, *, answer: str) -> int:
+def settle_as_accepted(batch: UUID, *, answer: str) -> int:
     """Settle an unclear batch: the provider took all of it. Return how many people that is about."""
     with transaction.atomic():
         held = (

@@ -46,23 +46,20 @@ def manage(*arguments: str, timeout: float = 60, **extra: str) -> subprocess.Com
 
 
 @contextmanager
-def worker(*arguments: str, log: Path | None = None, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
+def worker(*arguments: str, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a worker; whatever is left of it is killed in the end."""
-    output = log.open("ab") if log else subprocess.DEVNULL
     process = subprocess.Popen(
         [sys.executable, "manage.py", "run_sender", *arguments],
         cwd=ROOT,
         env=environment(**extra),
-        stdout=output,
-        stderr=output,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         yield process
     finally:
         process.kill()
         process.wait()
-        if not isinstance(output, int):
-            output.close()
 
 
 def eventually(holds: Callable[[], object], *, within: float = 20) -> None:

@@ -1,6 +1,7 @@
 """Rows from hand-written SQL, as the named tuples that callers declare."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -34,3 +35,9 @@ def execute(sql: str, parameters: Mapping[str, Any] | None = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return int(cursor.rowcount)
+
+
+def now() -> datetime:
+    """Return the database's time, the only one that leases and schedules go by."""
+    moment: datetime = value("SELECT statement_timestamp()")
+    return moment

@@ -56,7 +56,7 @@ def test_claimers_at_the_same_moment_share_nobody() -> None:
     campaign = CampaignFactory.create(status="sending")
     RecipientFactory.create_batch(100, campaign=campaign)
 
-    taken = at_once(*(lambda n=n: claim(campaign, f"w{n}") for n in range(4)))  # type: ignore[misc]  # bound now
+    taken = at_once(*(lambda n=n: claim(campaign, f"w{n}") for n in range(4)))
 
     people = [person for claimed in taken for person in claimed]
     assert len(people) == len(set(people)) == Recipient.objects.filter(status="sending").count()
@@ -143,7 +143,7 @@ def test_events_that_prove_an_unclear_batch_at_once_settle_it_once() -> None:
     people = list(Recipient.objects.all())
 
     results = at_once(
-        *(lambda person=person: services.record_event(delivered(person, batch)) for person in people[:4])  # type: ignore[misc]  # bound now
+        *(lambda person=person: services.record_event(delivered(person, batch)) for person in people[:4])
     )
 
     assert results == [person.pk for person in people[:4]]

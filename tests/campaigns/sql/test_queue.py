@@ -68,7 +68,7 @@ def test_claim_of_nobody_leaves_no_batch_behind(campaign: Campaign) -> None:
 @pytest.mark.parametrize("stop", ["campaign", "domain", "stream", "held", "probe"])
 def test_claim_takes_nobody_while_something_is_stopped(campaign: Campaign, stop: str) -> None:
     RecipientFactory.create_batch(2, campaign=campaign)
-    domains = SenderDomain.objects.filter(pk=campaign.domain_id)
+    domains = SenderDomain.objects.filter(campaigns=campaign)
     match stop:
         case "campaign":
             Campaign.objects.update(status="paused")
