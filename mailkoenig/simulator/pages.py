@@ -26,8 +26,9 @@ dl.totals{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr))
 dl.totals div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.5rem .75rem}
 dt{color:var(--soft);font-size:.82rem} dd{margin:0;font-size:1.25rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .scroll{overflow-x:auto} table{border-collapse:collapse;width:100%} caption{text-align:left;color:var(--soft)}
-th,td{text-align:left;padding:.4rem .6rem .4rem 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}
-th{color:var(--soft);font-weight:500;font-size:.82rem} td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+th,td{text-align:left;padding:.4rem .6rem .4rem 0;border-bottom:1px solid var(--line);vertical-align:top} td{overflow-wrap:anywhere}
+th{color:var(--soft);font-weight:500;font-size:.82rem;white-space:nowrap} time{white-space:nowrap}
+@media(max-width:34rem){.wide{display:none}} td.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 iframe{width:100%;height:34rem;border:1px solid var(--line);border-radius:.5rem;background:#fff}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.75rem;margin:0}
 nav{display:flex;flex-wrap:wrap;gap:.3rem 1rem;margin:1rem 0} .soft{color:var(--soft)}
@@ -65,7 +66,7 @@ class Pages:
                 "Accepted messages": f"{len(messages):,}",
                 "Calls": f"{len(simulator.store.calls):,}",
                 "Webhooks posted": f"{sum(simulator.poster.answers.values()):,}",
-                "Webhooks answered 200": f"{simulator.poster.answers['200']:,}",
+                "Answered 200": f"{simulator.poster.answers['200']:,}",
                 "Faults waiting": f"{len(simulator.faults):,}",
             }
         )
@@ -77,7 +78,7 @@ class Pages:
         else:
             start, links = paged(len(messages), request, "/")
             rows = "".join(self.row(message) for message in messages[start : start + A_PAGE])
-            head = "<tr><th>Message<th>Accepted<th>Subject<th>Domain<th>Recipients</tr>"
+            head = "<tr><th>Message<th>Accepted<th>Subject<th class=wide>Domain<th>Recipients</tr>"
             body += f"<h2>Messages</h2><div class=scroll><table>{head}{rows}</table></div>{links}"
         body += (
             "<nav><a href=/simulator/accepted.json>Totals with distinct addresses</a>"
@@ -89,10 +90,11 @@ class Pages:
     def row(self, message: Message) -> str:
         """Show a message as a row."""
         content = self._simulator.store.content(message)
-        subject = escape(content.last("subject")) or "<span class=soft>no subject</span>"
+        first = content.personal(content.last("subject"), content.addresses[0])
+        subject = escape(first) or "<span class=soft>no subject</span>"
         return (
             f"<tr><td><a href=/accepted/{message.number}>{message.number:,}</a><td>{moment(message.accepted_at)}"
-            f"<td>{subject}<td>{escape(message.domain)}<td class=number>{message.recipients:,}</tr>"
+            f"<td>{subject}<td class=wide>{escape(message.domain)}<td class=number>{message.recipients:,}</tr>"
         )
 
     def message(self, number: str, request: Request) -> Reply:
@@ -147,7 +149,7 @@ def headers(copy: Copy) -> str:
         ("To", copy.to),
         ("Subject", copy.subject),
         ("Message-Id", f"<{copy.message_id}>"),
-        *copy.headers,
+        *((name, value) for name, value in copy.headers if name.lower() != "message-id"),
         *((f"v:{name}", value) for name, value in copy.variables.items()),
         *(("o:tag", tag) for tag in copy.tags),
         *(("Attachment", name) for name in copy.attachments),
