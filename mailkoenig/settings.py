@@ -128,6 +128,7 @@ INSTALLED_APPS = [
     "mailkoenig",
     "mailkoenig.simulator",
     "mailkoenig.monitoring",
+    "mailkoenig.rehearsal",
     "contacts",
     "campaigns",
     "events",
@@ -189,6 +190,8 @@ def database() -> dict[str, Any]:
 
 DATABASES = {"default": database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -224,6 +227,9 @@ UNFOLD = {
     "SITE_HEADER": "Mail Koenig",
     "SITE_SUBHEADER": _public.hostname,
     "SITE_SYMBOL": "mail",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("mailkoenig/icon.svg")}
+    ],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "STYLES": [lambda request: static("mailkoenig/admin.css")],
