@@ -145,6 +145,10 @@ class Compiler:
         parts = self.laid_out(body, link="")
         if not self.has_own_link(parts):
             parts = self.laid_out(body, link=self.link_word())
+            if not self.has_own_link(parts):
+                raise ContentError(
+                    "its HTML hides the unsubscribe link: close the tags that are open.", field="body"
+                )
         return parts
 
     def laid_out(self, body: str, *, link: str) -> list[Part]:
@@ -164,7 +168,9 @@ class Compiler:
 
     def has_own_link(self, parts: Iterable[Part]) -> bool:
         """Say whether everybody finds the unsubscribe link in the author's own body."""
-        return has_link(Document(words=self.words, meaning=self.meaning).read(list(only_anchors(parts))))
+        return has_link(
+            Document(words=self.words, meaning=self.meaning).read(list(only_anchors(parts, self.words)))
+        )
 
     def untracked(self, document: str) -> str:
         """Return the document with unsubscribe links that the provider leaves as they are."""
@@ -220,11 +226,13 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def only_anchors(parts: Iterable[Part]) -> Iterator[Part]:
+def only_anchors(parts: Iterable[Part], words: Words) -> Iterator[Part]:
     """Yield the parts with nothing in their tags but where anchors lead."""
     for part in parts:
         if part.kind is Kind.START and part.name != "a":
             yield Part(part.kind, "", part.start, part.name)
+        elif part.kind is Kind.COMMENT and not words.marks.fullmatch(part.source[4:-3]):
+            continue
         elif part.kind is not Kind.RAW:
             yield part
 

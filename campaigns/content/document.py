@@ -16,6 +16,7 @@ from campaigns.content.pieces import (
     Pieces,
     Slot,
     nest,
+    refused,
     split,
 )
 from campaigns.content.words import Mark, Words
@@ -118,17 +119,12 @@ class Document:
             raise misplaced.as_error("body") from misplaced
 
     def refused(self, source: str, problem: str) -> ContentError:
-        match = self.words.any.search(source)
-        if not match:
-            return ContentError(problem, field="body")
-        index = int(match[2])
-        if match[1] == Mark.VARIABLE:
-            variable = self.meaning.variables[index]
-            return ContentError(problem, field="body", line=variable.line, tag=f"{{{{ {variable.source} }}}}")
-        block = self.meaning.blocks[index]
-        return ContentError(problem, field="body", line=block.line, tag=block.tag)
+        return refused(source, problem, words=self.words, meaning=self.meaning)
 
 
 def has_link(pieces: Pieces) -> bool:
     """Say whether everybody's copy has the unsubscribe link, not only a branch of an if."""
-    return any(isinstance(piece, Slot) and piece.variable.is_link for piece in pieces)
+    return any(
+        isinstance(piece, Slot) and piece.variable.is_link and piece.context is not Context.PART
+        for piece in pieces
+    )

@@ -44,6 +44,8 @@ class Expression:
             self.parsed = FilterExpression(source, OnlyFilters())  # type: ignore[arg-type]  # all that it calls
         except TemplateSyntaxError as error:
             raise Refused(explain(error, source)) from error
+        if self.parsed.var is None:
+            raise Refused("it is empty; write it like {{ name }}.")
         if len(self.parsed.filters) > MOST_FILTERS:
             raise Refused(f"it has more than {MOST_FILTERS} filters.")
         self.source = source

@@ -15,6 +15,8 @@ LEFT, RIGHT = "⸢", "⸣"
 BRACKETS = re.compile(r"[⸢⸣]|%E2%B8%A[23]")
 MARK_LINE = re.compile(r"(?:⸢\w+⸣\s*)+")
 MARK_ROW = re.compile(r"<tr>\n<td[^<>]*>((?:⸢\w+⸣)+)</td>\n(?:<td[^<>]*></td>\n)*</tr>\n")
+DELIMITER = re.compile(r"[\s|:-]*-[\s|:-]*")
+ANY_MARK = re.compile(r"⸢mk[0-9a-f]{12}([sef])(\d{4}z)⸣")
 BETWEEN_LISTS = re.compile(r"</(ul|ol)>\n⸢(\w+)⸣\n<\1(?: start=\"\d+\")?>")
 BEGINS_A_BLOCK = re.compile(r"\s*(?:[-*+]\s|\d{1,9}[.)]\s|#{1,6}\s|>|\||```|~~~|<)")
 BLANK_LINE = re.compile(r"\n[ \t]*\n")
@@ -22,8 +24,10 @@ BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 def mark_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Take a line that holds only marks as a block of its own."""
-    line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+    line = line_of(state, start)
     if not line.startswith(LEFT) or state.is_code_block(start) or not MARK_LINE.fullmatch(line):
+        return False
+    if state.parentType == "table" and is_row(state, start):
         return False
     if not silent:
         state.line = start + 1
@@ -33,9 +37,31 @@ def mark_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
+def is_row(state: StateBlock, number: int) -> bool:
+    """Say whether a line of marks below a table's row holds or began with a row, and so belongs to the table."""
+    mark = ANY_MARK.match(line_of(state, number))
+    if mark is None:
+        return False
+    if mark[1] == "s":
+        return number + 1 < state.lineMax and line_of(state, number + 1).startswith(("|", LEFT))
+    for above in range(number - 1, -1, -1):
+        line = line_of(state, above)
+        if DELIMITER.fullmatch(line):
+            return False
+        if line.startswith(LEFT) and f"s{mark[2]}" in line:
+            return True
+    return False
+
+
+def line_of(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
 def engine() -> MarkdownIt:
     markdown = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    markdown.block.ruler.before("table", "mark", mark_rule, {"alt": ["paragraph", "reference", "list"]})
+    markdown.block.ruler.before(
+        "table", "mark", mark_rule, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
     return markdown
 
 
@@ -83,7 +109,8 @@ def block_indent(text: str, spans: Sequence[tuple[int, int]]) -> str | None:
     indent = text[line_start:start]
     line_end = text.find("\n", end)
     rest = text[end : line_end if line_end >= 0 else len(text)]
-    if not is_only_marks(indent) or not is_only_marks(rest):
+    ends_alone = not text[text.rfind("\n", 0, spans[-1][0]) + 1 : spans[-1][0]].strip()
+    if not is_only_marks(indent) or not (is_only_marks(rest) or ends_alone):
         return None
     inside = text[start:end]
     first = text[spans[0][1] : spans[1][0]] if len(spans) > 1 else ""

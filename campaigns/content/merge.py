@@ -145,7 +145,7 @@ class Reader:
                 yield "{#"
                 position = match.end()
                 continue
-            if end < 0 or "{{" in inside or "{%" in inside:
+            if end < 0 or (match[0] != "{#" and OPENERS.search(inside)):
                 shown = text[match.start() :][:30].splitlines()[0]
                 self.refuse(f"{shown} is never closed: write {CLOSERS[match[0]]} after it.", shown)
                 position = match.end()

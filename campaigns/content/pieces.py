@@ -73,6 +73,18 @@ class Misplaced(Exception):
         return ContentError(str(self), field=field, line=self.block.line, tag=self.block.tag)
 
 
+def refused(source: str, problem: str, *, words: Words, meaning: Meaning) -> ContentError:
+    """Return the error for the first tag whose word stands in `source`."""
+    match = words.any.search(source)
+    if match is None:
+        return ContentError(problem, field="body")
+    index = int(match[2])
+    if match[1] == Mark.VARIABLE:
+        variable = meaning.variables[index]
+        return ContentError(problem, field="body", line=variable.line, tag=f"{{{{ {variable.source} }}}}")
+    return ContentError(problem, field="body", line=meaning.blocks[index].line, tag=meaning.blocks[index].tag)
+
+
 def split(text: str, *, words: Words, meaning: Meaning, contexts: tuple[Context, Context]) -> Flat:
     """Cut `text` at its words; the first context is for a value at the very start, the other for the rest."""
     flat: Flat = []
