@@ -58,7 +58,7 @@ def record(event: ProviderEvent, *, source: str, token: str | None, body_digest:
         "raw_payload": json.dumps(event.payload, ensure_ascii=False),
         "occurred_at": event.occurred_at,
     }
-    recorded = db.fetch_one(Recorded, RECORD, parameters)
+    recorded = db.fetch_planned(Recorded, RECORD, parameters)
     return recorded or Recorded(None, False)
 
 

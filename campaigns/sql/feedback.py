@@ -92,13 +92,13 @@ def record(
         "occurred_at": occurred_at,
         **flags,
     }
-    recorded = db.fetch_one(Recorded, RECORD, parameters) or Recorded(None, None)
+    recorded = db.fetch_planned(Recorded, RECORD, parameters) or Recorded(None, None)
     if recorded.recipient is not None or not address:
         return recorded
     found = db.fetch_one(RecipientId, FIND, parameters)
     if found is None:
         return recorded
-    again = db.fetch_one(Recorded, RECORD, {**parameters, "recipient": found.id}) or Recorded(None, None)
+    again = db.fetch_planned(Recorded, RECORD, {**parameters, "recipient": found.id}) or Recorded(None, None)
     return Recorded(again.recipient, recorded.proven)
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
+from weakref import WeakSet
 
+import psycopg
 from django.db import connection
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
@@ -41,3 +43,29 @@ def now() -> datetime:
     """Return the database's time, the only one that leases and schedules go by."""
     moment: datetime = value("SELECT statement_timestamp()")
     return moment
+
+
+def fetch_planned(row: type[Row], sql: str, parameters: Mapping[str, Any] | None = None) -> Row | None:
+    """Return the first row of a statement that the server plans once for each connection, not every time.
+
+    For the few statements where planning costs more than the work. Behind a pooler it is planned every time after all.
+    """
+    connection.ensure_connection()
+    raw = connection.connection
+    if raw not in CHECKED:
+        raw.prepare_threshold = 0 if is_direct(raw) else None
+        CHECKED.add(raw)
+    with connection.wrap_database_errors, psycopg.Cursor[Any](raw) as cursor:
+        cursor.execute(sql.encode(), parameters)
+        values = cursor.fetchone()
+    return row(*values) if values else None
+
+
+CHECKED: WeakSet[psycopg.Connection[Any]] = WeakSet()
+
+
+def is_direct(raw: psycopg.Connection[Any]) -> bool:
+    """Say whether no pooler stands between us and the server: one would hand a prepared statement to somebody else."""
+    # A pooler tells its clients a process number of its own making.
+    answer = psycopg.ClientCursor[Any](raw).execute("SELECT pg_backend_pid()").fetchone()
+    return answer is not None and answer[0] == raw.info.backend_pid
