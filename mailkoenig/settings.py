@@ -36,6 +36,19 @@ def whole(name: str, default: int, *, least: int = 1) -> int:
     return int(text)
 
 
+def moments(name: str, default: str) -> list[float]:
+    """Read numbers of seconds that grow, separated by commas."""
+    try:
+        found = [float(part) for part in (env.str(name, default=default) or default).split(",")]
+    except ValueError:
+        found = []
+    if not found or found != sorted(found) or not 0 < found[0] <= found[-1] < 1e9:
+        raise ImproperlyConfigured(
+            f"{name} must be growing numbers of seconds with commas between, such as {default}."
+        )
+    return found
+
+
 def flag(name: str, default: bool) -> bool:
     """Read a yes or no."""
     text = env.str(name, default="").strip().lower()
@@ -111,6 +124,10 @@ SENDER_CONCURRENCY = whole("SENDER_CONCURRENCY", 4)
 SENDER_POLL = seconds("SENDER_POLL", 2)
 SENDER_GRACE = seconds("SENDER_GRACE", 25)
 SENDER_MAX_CALL_BYTES = whole("SENDER_MAX_CALL_BYTES", 20_000_000)
+# When the provider's log is asked about a call without a clear answer, counted from when it became unclear.
+RESOLVER_WAITS = moments("RESOLVER_WAITS", "120,300,900,1800,3600")
+# A schedule that was missed by more waits for a person.
+SCHEDULE_GRACE = seconds("SCHEDULE_GRACE", 3600)
 IMPORT_MAX_BYTES = whole("IMPORT_MAX_BYTES", 1_073_741_824)
 
 # Django

@@ -75,6 +75,7 @@ def view(model_admin: "CampaignAdmin", request: HttpRequest, object_id: str, *, 
             "opts": model_admin.opts,
             "title": f"{act.title}: {campaign}",
             "campaign": campaign,
+            "original": campaign,
             "act": act,
             "question": question,
             "back": home,
@@ -115,11 +116,15 @@ def many(count: int) -> str:
     return f"{count:,} {'person' if count == 1 else 'people'}"
 
 
-def audience_sentences(campaign: Campaign, found: audience.Audience | None, *, how: str) -> list[str]:
+def audience_sentences(campaign: Campaign, found: audience.Audience | None, *, is_now: bool) -> list[str]:
     """Say who gets it from whom, and who does not."""
     who = f"{many(found.people)}" if found else "everybody on its lists (too many to count here)"
     origin = sender(campaign, campaign.domain) if campaign.domain else "nobody yet"
-    sentences = [f"Send “{campaign}” from {origin} to {who} {how}."]
+    sentences = [
+        f"Send “{campaign}” from {origin} to {who} now."
+        if is_now
+        else f"It goes from {origin} to {who}, if it started now."
+    ]
     if found and found.out:
         why = ", ".join(f"{people:,} {reason}" for reason, people in found.left_out)
         sentences.append(f"{found.out:,} on its lists {'is' if found.out == 1 else 'are'} left out: {why}.")
@@ -144,7 +149,7 @@ def ask_send(campaign: Campaign, request: HttpRequest) -> Question:
     expected = f"{found.people:,}" if found else campaign.name
     form = SendForm(request.POST or None, expected=expected, is_number=found is not None)
     return Question(
-        audience_sentences(campaign, found, how="now"),
+        audience_sentences(campaign, found, is_now=True),
         "You can pause or cancel it while it goes out; what the provider has accepted can't be called back.",
         form=form,
     )
@@ -161,10 +166,12 @@ def ask_schedule(campaign: Campaign, request: HttpRequest) -> Question:
     if stops:
         return Question([], "", problems=stops)
     initial = {"at": campaign.scheduled_at} if campaign.scheduled_at else {}
+    found = audience.count(campaign)
     return Question(
-        audience_sentences(
-            campaign, audience.count(campaign), how="if it started now; it starts at the time below"
-        ),
+        [
+            f"“{campaign}” starts by itself at the time you choose.",
+            *audience_sentences(campaign, found, is_now=False),
+        ],
         "Until then you can change it, move it or make it a draft again. Who is on the lists when it starts gets it.",
         form=ScheduleForm(request.POST or None, initial=initial),
     )

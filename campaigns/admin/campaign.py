@@ -52,7 +52,6 @@ class CampaignAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
     autocomplete_fields = ["domain"]
     actions = None
     list_per_page = 50
-    show_full_result_count = False
     warn_unsaved_form = True
     empty_title = "No campaigns yet"
     empty_text = "A campaign is one mail to everybody on the lists you choose. Write one: nothing is sent before you say so."

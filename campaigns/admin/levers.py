@@ -59,6 +59,7 @@ class LeverAdmin:
         context = {
             **admin.admin_site.each_context(request),
             "opts": admin.opts,
+            "original": row,
             "title": f"{lever.title}: {row}",
             "act": lever,
             "question": {"sentences": lever.sentences(row), "after": lever.after, "form": form},

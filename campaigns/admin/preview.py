@@ -79,6 +79,7 @@ def page(model_admin: "CampaignAdmin", request: HttpRequest, object_id: str) -> 
             "opts": model_admin.opts,
             "title": f"Preview: {campaign}",
             "campaign": campaign,
+            "original": campaign,
             "reader": shown,
             "mail": mail,
             "problem": problem,
@@ -101,10 +102,10 @@ def html(model_admin: "CampaignAdmin", request: HttpRequest, object_id: str) -> 
         return HttpResponse("There is no such campaign.", status=404, content_type="text/plain")
     try:
         text = services.compiled(campaign).render(reader(request).person).html
+        # Without leave to open windows a link that wants a new one does nothing.
+        response = HttpResponse(text.replace("<head>", '<head><base target="_blank">', 1))
     except ContentError as error:
-        return HttpResponse(str(error), content_type="text/plain; charset=utf-8")
-    # Without leave to open windows a link that wants a new one does nothing.
-    response = HttpResponse(text.replace("<head>", '<head><base target="_blank">', 1))
+        response = HttpResponse(str(error), content_type="text/plain; charset=utf-8")
     pictures = "https: http: data:" if "pictures" in request.GET else "data:"
     response["Content-Security-Policy"] = POLICY.format(pictures=pictures)
     response["Referrer-Policy"] = "no-referrer"

@@ -4,8 +4,17 @@ from typing import Any
 
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
+from unfold.views import ChangeList
 
 from mailkoenig.lib.admin import CappedPaginator
+
+
+class CappedList(ChangeList):  # type: ignore[misc]  # unfold has no types
+    """A list that names no total, as nobody counted one."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.full_result_count = self.result_count
 
 
 class MachineAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
@@ -16,6 +25,9 @@ class MachineAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
     show_full_result_count = False
     list_per_page = 50
     sortable_by = ()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CappedList]:
+        return CappedList
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

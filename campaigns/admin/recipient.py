@@ -7,11 +7,10 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from unfold.views import ChangeList
 
-from campaigns.admin.readonly import MachineAdmin
+from campaigns.admin.readonly import CappedList, MachineAdmin
 from campaigns.admin.words import RECIPIENT, badge, link, shortened, when
-from campaigns.models import Recipient
+from campaigns.models import Campaign, Recipient
 from contacts.models import Contact
 from mailkoenig.lib.addresses import InvalidAddress, normalise
 
@@ -31,7 +30,7 @@ class StatusFilter(admin.SimpleListFilter):
         return queryset.filter(status=self.value()) if self.value() else queryset
 
 
-class RecipientList(ChangeList):  # type: ignore[misc]  # unfold has no types
+class RecipientList(CappedList):
     """Shows nobody until a campaign or an address is named: everybody of every campaign is no list to read."""
 
     def get_queryset(self, request: HttpRequest, **kwargs: Any) -> QuerySet[Recipient]:
@@ -42,6 +41,7 @@ class RecipientList(ChangeList):  # type: ignore[misc]  # unfold has no types
 @admin.register(Recipient)
 class RecipientAdmin(MachineAdmin):
     list_display = ["email", "name", "state", "why", "campaign", "accepted_at", "delivered"]
+    list_before_template = "admin/campaigns/recipient/back.html"
     list_filter = [StatusFilter]
     list_select_related = ["campaign"]
     # The order of the index that starts with the campaign.
@@ -94,9 +94,16 @@ class RecipientAdmin(MachineAdmin):
         return queryset.none(), False
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        campaign = request.GET.get(CAMPAIGN, "")
-        title = f"People of campaign {campaign}" if campaign.isdigit() else "People of campaigns"
-        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+        wanted = request.GET.get(CAMPAIGN, "")
+        campaign = Campaign.objects.defer("body").filter(pk=wanted).first() if wanted.isdigit() else None
+        title = f"People of {campaign}" if campaign else "People of campaigns"
+        return super().changelist_view(
+            request, {"title": title, "campaign": campaign, **(extra_context or {})}
+        )
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """Leave the campaign out where all have the same."""
+        return [name for name in self.list_display if name != "campaign" or CAMPAIGN not in request.GET]
 
     @admin.display(description="State")
     def state(self, recipient: Recipient) -> SafeString:

@@ -44,8 +44,10 @@ class ScheduleForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        zone = timezone.get_current_timezone()
-        self.fields["at"].help_text = f"Clocks in {zone}; now it is {timezone.localtime():%Y-%m-%d %H:%M}."
+        zone, now = timezone.get_current_timezone(), timezone.localtime()
+        self.fields[
+            "at"
+        ].help_text = f"By the clocks in {zone}, where it is {now:%Y-%m-%d %H:%M} ({offset(now)}) now."
         self.fields["turn"].choices = [("0", "first"), ("1", "second")]  # type: ignore[attr-defined]  # a choice field
 
     def clean(self) -> dict[str, Any]:
