@@ -7,7 +7,7 @@ from html import unescape
 
 from campaigns.content.errors import ContentError
 from campaigns.content.markup import VOID, Kind, Part, scan
-from campaigns.content.merge import Meaning
+from campaigns.content.meaning import Meaning
 from campaigns.content.pieces import refused
 from campaigns.content.words import Words
 

@@ -12,7 +12,8 @@ from campaigns.content.errors import ContentError
 from campaigns.content.layout import inline_styles, lay_out
 from campaigns.content.lines import break_lines
 from campaigns.content.markup import Kind, Part, scan
-from campaigns.content.merge import Language, Meaning, Reader, Variable
+from campaigns.content.meaning import Meaning, Variable
+from campaigns.content.merge import Language, Reader
 from campaigns.content.people import BUILT_IN, Getter, fold, unsubscribe_url_of
 from campaigns.content.pieces import (
     WRITERS,
@@ -27,17 +28,13 @@ from campaigns.content.pieces import (
     slot,
     split,
 )
+from campaigns.content.sizes import LARGEST, LARGEST_WRITTEN, over_the_limit, too_large, warnings
 from campaigns.content.source import Source
 from campaigns.content.text import Writer
 from campaigns.content.words import Mark, Words
 from mailkoenig.providers.types import Dialect
 
-# Of the 25 MB that Mailgun takes, less room for its own encoding, headers and the values.
-LARGEST = 17_000_000
-LARGEST_WRITTEN = {"markdown": 200_000, "html": 1_000_000}
-EMBEDDED = re.compile(r"data:image/[^\s\"')>]*")
 LONGEST_LINE = 1_000
-CLIPPED = 90_000
 TRAILING = re.compile(r"[ \t]+(?=\n)")
 LINK = Variable("unsubscribe_url", 0, unsubscribe_url_of, is_link=True, names=frozenset({"unsubscribe_url"}))
 
@@ -266,35 +263,3 @@ def tidy(pieces: Pieces) -> Pieces:
     if tidied and isinstance(tidied[-1], str):
         tidied[-1] = tidied[-1].rstrip()
     return joined([*tidied, "\n"])
-
-
-def warnings(*, html_size: int) -> tuple[str, ...]:
-    if html_size <= CLIPPED:
-        return ()
-    return (f"The HTML part has {html_size / 1000:.0f} kB; Gmail cuts a mail off at about 100 kB.",)
-
-
-def too_large(body: str, body_format: str) -> ContentError | None:
-    """Return what is wrong with the size of a body, if anything."""
-    size = len(body.encode("utf-8", "replace"))
-    if size > LARGEST:
-        return over_the_limit(size)
-    written, most = (
-        size - sum(len(match[0]) for match in EMBEDDED.finditer(body)),
-        LARGEST_WRITTEN[body_format],
-    )
-    if written > most:
-        return ContentError(
-            f"it has {written / 1000:,.0f} kB without its images; {body_format} can have {most / 1000:,.0f} kB: "
-            "shorten it, as readers see about 100 kB at most.",
-            field="body",
-        )
-    return None
-
-
-def over_the_limit(size: int) -> ContentError:
-    return ContentError(
-        f"the mail has {size / 1e6:.1f} MB; the provider takes 25 MB at most, which leaves {LARGEST / 1e6:.0f} MB "
-        "before it is encoded: put images on a web server and link to them.",
-        field="body",
-    )

@@ -6,7 +6,7 @@ from html import unescape
 from campaigns.content.body import LINKS
 from campaigns.content.errors import ContentError
 from campaigns.content.markup import VOID, Attribute, Kind, Part
-from campaigns.content.merge import Meaning
+from campaigns.content.meaning import Meaning
 from campaigns.content.pieces import (
     HARMLESS_SCHEME,
     SCHEME,

@@ -26,6 +26,8 @@ def lay_out(body: str, *, source: Source, subject: str, preheader: str, link: st
     return render_to_string(
         "campaigns/email/layout.html",
         {
+            # Markdown has no colours of its own; in an author's HTML a dark page could hide dark words.
+            "is_prose": source.body_format == "markdown",
             "body": mark_safe(body),  # noqa: S308  # the author's own markup, already checked
             "subject": subject,
             "preheader": preheader,

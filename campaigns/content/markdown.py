@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
-from campaigns.content.merge import Meaning
+from campaigns.content.meaning import Meaning
 from campaigns.content.words import Words
 
 # Markdown takes these for punctuation, so that emphasis may begin right after an if.

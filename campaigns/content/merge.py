@@ -6,21 +6,21 @@ Everything dynamic in a text becomes an opaque word; what the words stand for is
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from django.utils.text import smart_split
 
 from campaigns.content import mistakes
 from campaigns.content.errors import ContentError
 from campaigns.content.expressions import (
-    Condition,
     ConditionParser,
     Expression,
     Refused,
     condition,
     first_of,
 )
-from campaigns.content.people import BUILT_IN, Getter
+from campaigns.content.meaning import Block, Meaning, Variable
+from campaigns.content.people import BUILT_IN
 from campaigns.content.words import Mark, Words
 from mailkoenig.providers.types import Dialect
 
@@ -57,39 +57,6 @@ FOREIGN = frozenset(
     ]
 )
 NEVER = frozenset({"unsubscribe_token"})
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A value per person. Two that say the same are equal."""
-
-    source: str
-    line: int = field(compare=False)
-    value: Getter = field(compare=False, repr=False)
-    is_link: bool = field(compare=False, default=False)
-    """It is the unsubscribe link, which stands everywhere as it is."""
-    names: frozenset[str] = field(compare=False, default=frozenset())
-
-
-@dataclass(slots=True)
-class Block:
-    """The conditions of one if, in order; the last may be missing, then it is the else."""
-
-    tag: str
-    line: int
-    sources: list[str]
-    conditions: list[Condition | None]
-    names: set[str]
-
-
-@dataclass(slots=True)
-class Meaning:
-    """What the words of a mail stand for, over all its fields."""
-
-    variables: list[Variable] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
-    without_default: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from campaigns.content.errors import ContentError
 from campaigns.content.expressions import Condition
-from campaigns.content.merge import Block, Meaning, Variable
+from campaigns.content.meaning import Block, Meaning, Variable
 from campaigns.content.people import Getter, Person
 from campaigns.content.words import Mark, Words
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import unescape
 
 from campaigns.content.markup import VOID, Kind, Part
-from campaigns.content.merge import Meaning
+from campaigns.content.meaning import Meaning
 from campaigns.content.pieces import Context, Flat, Pieces, nest, split
 from campaigns.content.words import Mark, Words
 

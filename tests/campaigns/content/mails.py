@@ -35,7 +35,7 @@ def rendered(body: str, reader: Person, *, body_format: str = "markdown") -> Ren
 def inner(html: str) -> str:
     """Return what stands in the layout's body, without styles and line breaks."""
     html = re.sub(r' (?:style|align)="[^"]*"', "", html)
-    start = html.index('<div class="mk-body">') + len('<div class="mk-body">')
+    start = re.search('<div class="mk-body[^>]*>', html).end()  # type: ignore[union-attr]  # the layout has it
     return "".join(html[start : html.index("</div></div>", start)].splitlines())
 
 
