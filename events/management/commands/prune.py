@@ -4,6 +4,7 @@ from argparse import ArgumentTypeError
 from datetime import timedelta
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from events import services
@@ -18,7 +19,7 @@ def days(text: str) -> int:
 
 class Command(BaseCommand):
     help = (
-        "Delete events that came in long ago, and webhook tokens that can't be used any more. "
+        "Delete events that came in long ago, webhook tokens that can't be used any more, and expired sessions. "
         "Campaign figures and suppressions stay: they do not depend on the events. Safe to repeat and to interrupt."
     )
 
@@ -33,6 +34,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, keep_days: int, **options: Any) -> None:
         events, tokens = services.prune(keep=timedelta(days=keep_days))
+        call_command("clearsessions")
         self.stdout.write(
-            f"Deleted {events:,} events older than {keep_days} days and {tokens:,} used webhook tokens."
+            f"Deleted {events:,} events older than {keep_days} days, {tokens:,} used webhook tokens and all expired sessions."
         )

@@ -62,7 +62,7 @@ def event(payload: Mapping[str, object], *, received_at: datetime, domain: str =
         severity=severity.strip().casefold()[:LONGEST_WORD],
         reason=reason[:LONGEST_REASON],
         suppression=suppression,
-        is_machine=bool(text(section(payload, "client-info"), "bot").strip()),
+        is_machine=is_machine(payload),
     )
 
 
@@ -70,6 +70,11 @@ def section(payload: Mapping[str, object], key: str) -> Mapping[str, object]:
     """Return the object at `key`, and an empty one where there is none."""
     value = payload.get(key)
     return value if isinstance(value, dict) else NOTHING
+
+
+def is_machine(payload: Mapping[str, object]) -> bool:
+    """Say whether Mailgun names the program behind it: apple, gmail, or generic for a scanner; a person leaves it empty."""
+    return bool(text(section(payload, "client-info"), "bot").strip())
 
 
 def user_variables(payload: Mapping[str, object]) -> Mapping[str, object]:
