@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 import orjson
 
@@ -26,12 +25,8 @@ class Refused(Exception):
     """This record is not taken; the message says why in one sentence."""
 
 
-class Row(NamedTuple):
-    """A contact as a record of a file has it."""
-
-    address: str
-    name: str
-    attributes: dict[str, str]
+Row = tuple[str, str, dict[str, str]]
+"""A contact as a record of a file has it: address, name, attributes. No class: there are a million of them."""
 
 
 def row_reader(columns: Columns) -> Callable[[list[str]], Row]:
@@ -56,9 +51,9 @@ def row_reader(columns: Columns) -> Callable[[list[str]], Row]:
         if len(name) > LONGEST_NAME:
             raise Refused(f"The name is longer than {LONGEST_NAME} characters.")
         attributes = {key: text for index, key in attributes_at if (text := cells[index].strip())}
-        if not is_plain:
+        if attributes and not is_plain:
             attributes = {key: DROPPED.sub(" ", text).strip() for key, text in attributes.items()}
-        return Row(address, name, attributes)
+        return address, name, attributes
 
     return read
 
@@ -98,11 +93,13 @@ def tidy_name(name: str) -> str:
 
 def copy_line(number: int, row: Row) -> str:
     """Return a record as a line of PostgreSQL's COPY."""
-    name = row.name.replace("\\", "\\\\") if "\\" in row.name else row.name
-    if not row.attributes:
-        return f"{number}\t{row.address}\t{name}\t{{}}\t\\N\n"
-    attributes = orjson.dumps(row.attributes).decode().replace("\\", "\\\\")
-    return f"{number}\t{row.address}\t{name}\t{attributes}\t\\N\n"
+    address, name, attributes = row
+    if "\\" in name:
+        name = name.replace("\\", "\\\\")
+    if not attributes:
+        return f"{number}\t{address}\t{name}\t{{}}\t\\N\n"
+    written = orjson.dumps(attributes).decode().replace("\\", "\\\\")
+    return f"{number}\t{address}\t{name}\t{written}\t\\N\n"
 
 
 def refusal_line(number: int, reason: str) -> str:

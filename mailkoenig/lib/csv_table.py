@@ -4,18 +4,20 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import BinaryIO
 
 from mailkoenig.lib.text_file import NotText, encoding_of, open_text
 
 DELIMITERS = ",;\t|"
+BLOCK = 1 << 16
 LONGEST_LINE = 1 << 20
 LONGEST_RECORD = 4 << 20
 LONGEST_HEADER = 1 << 16
-SEPARATOR = re.compile(r'\ufeff?"?sep=(.)"?[\r\n]*', re.IGNORECASE)
+SEPARATOR = re.compile(r'\ufeff?"?sep=([,;\t|:^~])"?[\r\n]*', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ class Lines:
     """The lines of a text, of which those of the record that is being read can be taken back."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
-        self.readline = text.readline
-        self.ahead: deque[str | None] = deque()  # taken back; None is a line that was too long
+        self.text = text
+        self.ahead: deque[str | None] = deque()  # read but not taken; None is a line that was too long
         self.record: list[str] = []
         self.size = 0
 
@@ -48,13 +50,15 @@ class Lines:
         return self
 
     def __next__(self) -> str:
-        line = self.ahead.popleft() if self.ahead else self.read()
+        if not self.ahead:
+            self.ahead.extend(self.block() or ())
+        if not self.ahead:
+            raise StopIteration
+        line = self.ahead.popleft()
         if line is None or self.size > LONGEST_RECORD:
             if self.record:
                 self.ahead.appendleft(line)
             raise TooLong
-        if not line:
-            raise StopIteration
         self.record.append(line)
         self.size += len(line)
         return line
@@ -64,19 +68,39 @@ class Lines:
         self.record.clear()
         self.size = 0
 
-    def read(self) -> str | None:
-        """Return the next line of the text; None, and pass over it, where it is too long."""
-        line = self.readline(LONGEST_LINE)
-        if len(line) < LONGEST_LINE or line[-1] in "\r\n":
-            return line
-        while (rest := self.readline(LONGEST_LINE)) and rest[-1] not in "\r\n":
-            pass
-        return None
-
     def take_back(self) -> bool:
         """Take back all lines of the record but its first; say whether it had begun at all."""
         self.ahead.extendleft(reversed(self.record[1:]))
         return bool(self.record)
+
+    def plain_block(self) -> Iterable[str] | None:
+        """Return the next lines where none of them holds a quotation mark, so that each is a record; else None."""
+        if self.ahead:
+            return None
+        lines = self.block()
+        if isinstance(lines, io.StringIO) and '"' not in lines.getvalue():
+            return lines
+        self.ahead.extend(lines or ())
+        return None
+
+    def block(self) -> Iterable[str | None] | None:
+        """Return some whole lines, the last of them None where it was too long; None at the end of the text."""
+        text = self.text.read(BLOCK)
+        if not text:
+            return None
+        if text[-1] not in "\r\n":
+            text += self.text.readline(LONGEST_LINE)
+        lines = io.StringIO(text, newline="")
+        if text[-1] in "\r\n" or not self.pass_over_line():
+            return lines
+        return [*list(lines)[:-1], None]
+
+    def pass_over_line(self) -> bool:
+        """Read to the end of the line that has been begun; say whether there was more of it."""
+        rest = begun = self.text.readline(LONGEST_LINE)
+        while rest and rest[-1] not in "\r\n":
+            rest = self.text.readline(LONGEST_LINE)
+        return bool(begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +130,7 @@ def open_table(file: BinaryIO, *, is_header: Callable[[list[str]], bool]) -> Ite
 def read_table(text: io.TextIOWrapper, *, encoding: str, is_header: Callable[[list[str]], bool]) -> Table:
     """Read the header, and prepare to read the rest."""
     lines = Lines(text)
-    first = next((line for line in iter(lambda: lines.readline(LONGEST_HEADER), "") if line.strip()), "")
+    first = next((line for line in iter(lambda: text.readline(LONGEST_HEADER), "") if line.strip()), "")
     if not first.strip("\ufeff \t\r\n"):
         raise NotText("The file is empty: the first row must hold the names of the columns.")
     if len(first) == LONGEST_HEADER:
@@ -139,8 +163,12 @@ def read_records(lines: Lines, *, delimiter: str) -> Iterator[list[str] | Damage
     After a record whose quotes do not fit, reading goes on with the line after its first one: what a stray quote
     would swallow is read for itself.
     """
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+    parse = partial(csv.reader, delimiter=delimiter, skipinitialspace=True, strict=True)
+    reader = parse(lines)
     while True:
+        if plain := lines.plain_block():
+            yield from read_plain(parse(plain))
+            continue
         lines.begin()
         try:
             cells = next(reader)
@@ -154,6 +182,16 @@ def read_records(lines: Lines, *, delimiter: str) -> Iterator[list[str] | Damage
         else:
             if cells:
                 yield cells
+
+
+def read_plain(reader: Iterator[list[str]]) -> Iterator[list[str] | Damaged]:
+    """Read records that hold no quotation mark: only a cell can be too long."""
+    while True:
+        try:
+            yield from filter(None, reader)
+            return
+        except csv.Error as error:
+            yield Damaged(meaning(str(error), is_multiline=False))
 
 
 def meaning(error: str, *, is_multiline: bool) -> str:
