@@ -1,6 +1,7 @@
 """The webhook: what it answers, and what then stands in the database."""
 
 import json
+from io import BytesIO
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from contacts.models import Contact, Suppression
+from contacts.models import Contact
 from events.models import Event, WebhookToken
 from mailkoenig.lib.signing import sign
 from tests.events.webhooks import KEY, PARENT_KEY, PAYLOADS, sample, signature, signed, template
 from tests.factories import ContactFactory, RecipientFactory, SendBatchFactory
-from tests.mailkoenig.providers.test_mailgun_webhook import FIELDS, JSON
+from tests.mailkoenig.providers.test_mailgun_payload import FIELDS, JSON
 
 if TYPE_CHECKING:
     from django.test.client import _MonkeyPatchedWSGIResponse as Response
@@ -212,92 +213,6 @@ def test_unstorable_characters_anywhere_are_taken() -> None:
     assert post(signed(event)).status_code == 200
 
 
-# Mail that we do not know
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-def test_events_for_foreign_mail_are_taken_and_make_nobody(name: str) -> None:
-    message = {"headers": {"message-id": "somebody-else@example.org"}}
-
-    answer = post(signed(reported(name, message=message)))
-
-    assert answer.status_code == 200
-    assert not Contact.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "status", "scope"),
-    [
-        ("webhook-failed-permanent-bounce", "bounced", "all"),
-        ("webhook-complained", "complained", "all"),
-        ("webhook-unsubscribed", "unsubscribed", "marketing"),
-        ("webhook-failed-permanent-suppress-bounce", "bounced", "all"),
-        ("webhook-failed-permanent-suppress-complaint", "complained", "all"),
-        ("webhook-failed-permanent-suppress-unsubscribe", "unsubscribed", "marketing"),
-    ],
-)
-def test_a_known_contact_is_suppressed_even_by_unknown_mail(name: str, status: str, scope: str) -> None:
-    ContactFactory.create(email="ida@example.com")
-
-    post(signed(reported(name, message={})))
-
-    suppression = Suppression.objects.get(address="ida@example.com")
-    assert (status_of(), suppression.reason, suppression.scope) == (status, status, scope)
-    assert suppression.event == sample(name)["id"]
-
-
-def test_an_address_that_is_no_contact_is_suppressed_too() -> None:
-    post(signed(reported("webhook-complained")))
-
-    assert Suppression.objects.filter(address="ida@example.com", scope="all").exists()
-    assert not Contact.objects.exists()
-
-
-def test_a_deleted_campaign_is_no_error() -> None:
-    recipient = RecipientFactory.create(contact=ContactFactory.create(email="ida@example.com"), status="sent")
-    variables = {
-        "rid": str(recipient.pk),
-        "batch": str(SendBatchFactory.create(campaign=recipient.campaign).pk),
-    }
-    recipient.campaign.delete()
-
-    answer = post(signed(reported("webhook-complained", variables=variables)))
-
-    assert (answer.status_code, status_of()) == (200, "complained")
-
-
-def test_a_complaint_about_no_address_is_kept() -> None:
-    assert post(signed({**sample("webhook-complained"), "recipient": "no address"})).status_code == 200
-    assert (Event.objects.count(), Suppression.objects.count()) == (1, 0)
-
-
-# Temporary is not permanent
-
-
-@pytest.mark.parametrize(
-    ("changes", "status"),
-    [
-        ({"severity": "temporary"}, "active"),
-        ({"severity": "PERMANENT"}, "bounced"),
-        ({"severity": None}, "active"),
-        ({"severity": "fatal"}, "active"),
-        ({"reason": "bounce"}, "bounced"),
-        ({"reason": "suppress-bounce"}, "bounced"),
-        ({"reason": "suppress-unsubscribe"}, "unsubscribed"),
-        ({"reason": "generic", "delivery-status": {"code": 550, "message": "5.7.1 spam policy"}}, "active"),
-        ({"reason": "bounce", "delivery-status": {"code": 552, "message": "mailbox full"}}, "active"),
-        ({"event": "rejected", "reject": {"reason": "Sandbox"}}, "active"),
-    ],
-)
-def test_only_a_dead_address_is_suppressed(changes: dict[str, Any], status: str) -> None:
-    ContactFactory.create(email="ida@example.com")
-
-    for _ in range(3):
-        post(signed(reported("webhook-failed-permanent-bounce", **changes)))
-
-    assert status_of() == status
-
-
 # A database that is away
 
 
@@ -321,3 +236,16 @@ def test_without_a_database_the_sender_is_asked_to_come_again() -> None:
 
 def test_the_signing_key_is_never_stored_or_answered() -> None:
     assert KEY.encode() not in post(signed(sample("webhook-delivered"))).content
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [(signed(sample("webhook-delivered")), 200), (b"x" * 2_000_000, 413)]
+)
+def test_a_body_without_a_length_is_read_where_the_server_ends_it(body: bytes, status: int) -> None:
+    chunked: dict[str, Any] = {
+        "CONTENT_LENGTH": "",
+        "wsgi.input_terminated": True,
+        "wsgi.input": BytesIO(body),
+    }
+
+    assert post(b"", **chunked).status_code == status
