@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import transaction
 
-from campaigns import policy, services
+from campaigns import policy, resolver, services, versions
 from campaigns.calls import Letter, build, compiled, envelope, groups, halves
 from campaigns.content import ContentError
 from campaigns.models import Campaign, SendBatch, SenderDomain
@@ -55,14 +55,15 @@ class Delivery:
         campaign = Campaign.objects.get(pk=campaign_id)
         try:
             letter = Letter(campaign, domain, compiled(services.source(campaign), self.provider.dialect))
+            version = versions.of(letter)
         except ContentError as error:
             self.refuse(parts[0], str(error))
             return True
         while parts:
-            parts += self.send_part(parts.pop(), letter, probing=probing)
+            parts += self.send_part(parts.pop(), letter, version=version, probing=probing)
         return True
 
-    def send_part(self, part: Part, letter: Letter, *, probing: bool) -> list[Part]:
+    def send_part(self, part: Part, letter: Letter, *, version: int, probing: bool) -> list[Part]:
         """Send one leased batch and settle it; return what it had to be split into."""
         envelopes = {person.id: envelope(person, letter.content) for person in part.people}
         smaller = groups(part.people, envelopes, letter.content, self.provider.dialect)
@@ -71,7 +72,7 @@ class Delivery:
                 part, smaller, answer="Cut before the call: too large for one, or some must go alone."
             )
         leased_at = time.monotonic()
-        left = self.begin(part, probing=probing)
+        left = self.begin(part, version=version, probing=probing)
         if left is None:
             return []
         call = build(part.batch, letter, left, envelopes, self.provider.dialect)
@@ -81,7 +82,7 @@ class Delivery:
             outcome = self.provider.send(call)
         return self.settle(Part(part.batch, left), letter, outcome)
 
-    def begin(self, part: Part, *, probing: bool) -> list[queue.Claim] | None:
+    def begin(self, part: Part, *, version: int | None, probing: bool) -> list[queue.Claim] | None:
         """Commit that the call begins, without those who left meanwhile; None when there is nothing to call for."""
         with transaction.atomic():
             if queue.lock(part.batch) != State.LEASED:
@@ -93,7 +94,7 @@ class Delivery:
                     batch=part.batch, state=State.RETURNED, answer="Nobody in it may be mailed any more."
                 )
                 return None
-            if not queue.start(batch=part.batch, probing=probing):
+            if not queue.start(batch=part.batch, people=len(left), version=version, probing=probing):
                 self.back(
                     part, "Something was paused before the call.", after=timedelta(0), refund=NOT_COUNTED
                 )
@@ -143,8 +144,7 @@ class Delivery:
                     accepted=accepted,
                 )
             case Kind.UNKNOWN:
-                queue.mark_unknown(batch=part.batch, campaign=letter.campaign.pk, reason=outcome.reason)
-                queue.close(batch=part.batch, state=State.UNKNOWN, answer=outcome.reason)
+                resolver.note_unknown(part.batch, reason=outcome.reason)
             case Kind.RETRY:
                 self.hold(part, letter, outcome)
             case Kind.SPLIT:

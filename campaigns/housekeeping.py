@@ -1,11 +1,13 @@
 """What keeps the queue moving, each step small and safe to run in several workers at once."""
 
 import logging
+from datetime import timedelta
 from random import random
 
+from django.conf import settings
 from django.db import transaction
 
-from campaigns import policy
+from campaigns import policy, resolver
 from campaigns.models import SendBatch
 from campaigns.sql import queue, recovery, snapshot
 
@@ -31,8 +33,7 @@ def recover() -> bool:
                 queue.close(batch=stale.batch, state=SendBatch.State.RETURNED, answer=reason)
             else:
                 reason = f"Worker {stale.worker} stopped during the call."
-                queue.mark_unknown(batch=stale.batch, campaign=stale.campaign, reason=reason)
-                queue.close(batch=stale.batch, state=SendBatch.State.UNKNOWN, answer=reason)
+                resolver.note_unknown(stale.batch, reason=reason)
             logger.warning(
                 "lease ran out", extra={"batch": stale.batch, "state": stale.state, "holder": stale.worker}
             )
@@ -41,11 +42,11 @@ def recover() -> bool:
 
 def activate() -> bool:
     """Start the campaigns whose time has come; True when there were any."""
-    started = recovery.activate()
+    started = recovery.activate(grace=timedelta(seconds=settings.SCHEDULE_GRACE))
     recovery.use_shared_domain()
     recovery.lift_limits()
     for campaign in started:
-        logger.info("campaign started by its schedule", extra={"campaign": campaign})
+        logger.info("schedule is due", extra={"campaign": campaign.id, "status": campaign.status})
     return bool(started)
 
 

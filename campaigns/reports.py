@@ -1,5 +1,7 @@
 """Numbers of a campaign, from its own rows."""
 
+from collections.abc import Collection
+from datetime import datetime
 from typing import NamedTuple
 
 from campaigns.models import Recipient
@@ -58,7 +60,7 @@ class UnknownBatch(NamedTuple):
     """A batch of which nobody knows yet whether the provider took it."""
 
     batch: str
-    since: object
+    since: datetime
     people: int
     answer: str
 
@@ -66,3 +68,50 @@ class UnknownBatch(NamedTuple):
 def unknown_batches(campaign: int) -> list[UnknownBatch]:
     """Return a campaign's unclear batches, the oldest first."""
     return db.fetch(UnknownBatch, UNKNOWN, {"campaign": campaign})
+
+
+# Who may have got it twice, or not at all: those whose outcome is open, and those sent again without proof.
+AT_RISK = """
+SELECT r.id, r.email, r.status, coalesce(r.unclear_batch_id, r.batch_id)::text, b.started_at, b.finding, b.held_at IS NOT NULL
+FROM campaign_recipients AS r JOIN send_batches AS b ON b.id = coalesce(r.unclear_batch_id, r.batch_id)
+WHERE r.campaign_id = %(campaign)s AND (r.status = 'unknown' OR r.unclear_batch_id IS NOT NULL) AND r.id > %(after)s
+ORDER BY r.id
+LIMIT %(limit)s
+"""
+
+
+class AtRisk(NamedTuple):
+    """One recipient whose outcome was never cleared up, and what was found about the batch."""
+
+    id: int
+    email: str
+    status: str
+    batch: str
+    since: datetime
+    finding: str
+    is_held: bool
+
+
+def at_risk(campaign: int, *, after: int = 0, limit: int = 1000) -> list[AtRisk]:
+    """Return the next people of a campaign who may have got it twice or not at all, by recipient id."""
+    return db.fetch(AtRisk, AT_RISK, {"campaign": campaign, "after": after, "limit": limit})
+
+
+# The names that the people we know have attributes of; a rare name costs a look at everybody, so only asked at a start.
+HAS_ATTRIBUTE = """
+SELECT EXISTS (SELECT FROM contacts WHERE attributes ? %(name)s)
+"""
+SOME_ATTRIBUTES = """
+SELECT DISTINCT jsonb_object_keys(attributes) FROM (SELECT attributes FROM contacts ORDER BY id DESC LIMIT 1000) AS newest
+"""
+
+
+class Name(NamedTuple):
+    name: str
+
+
+def known_attributes(asked: Collection[str]) -> frozenset[str]:
+    """Return which of the names that are asked for somebody has, with others that are common, for a suggestion."""
+    common = {row.name for row in db.fetch(Name, SOME_ATTRIBUTES)}
+    rare = {name for name in set(asked) - common if db.value(HAS_ATTRIBUTE, {"name": name})}
+    return frozenset(common | rare)

@@ -3,13 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 
 from campaigns import housekeeping, policy
 from campaigns.delivery import Delivery
+from campaigns.installation import Gate
 from campaigns.sql import queue
 from mailkoenig.providers.mailgun.client import MailgunClient
 from mailkoenig.providers.types import Provider
@@ -24,7 +25,8 @@ LAST_MOMENT = 3.0
 class Turns:
     """Campaigns take turns, one batch each, so that a large one can't starve a small one."""
 
-    def __init__(self, *, fresh_for: float) -> None:
+    def __init__(self, *, fresh_for: float, gate: Gate) -> None:
+        self.gate = gate
         self.lock = threading.Lock()
         self.campaigns: list[int] = []
         self.position = 0
@@ -35,7 +37,7 @@ class Turns:
         """Return the campaign whose turn it is; None when nobody waits. Looks at the database once a while only."""
         with self.lock:
             if time.monotonic() - self.looked_at >= self.fresh_for:
-                self.campaigns = queue.ready()
+                self.campaigns = [] if self.gate.reason() else queue.ready()
                 self.looked_at = time.monotonic()
             if not self.campaigns:
                 return None
@@ -63,12 +65,15 @@ class Sender:
         provider: Callable[[], Provider] = MailgunClient,
         concurrency: int | None = None,
         poll: float | None = None,
+        chores: Sequence[Callable[[], bool]] = (),
     ) -> None:
         self.worker = worker
         self.provider = provider
         self.concurrency = concurrency or settings.SENDER_CONCURRENCY
         self.poll = poll or settings.SENDER_POLL
-        self.turns = Turns(fresh_for=self.poll)
+        self.gate = Gate()
+        self.turns = Turns(fresh_for=self.poll, gate=self.gate)
+        self.chores = chores
         self.stop = threading.Event()
         self.abort = threading.Event()
         self.providers: list[Provider] = []
@@ -81,10 +86,12 @@ class Sender:
 
     def turn(self, delivery: Delivery) -> bool:
         """Do one round: housekeeping, then one batch of each campaign that has people waiting; False when idle."""
+        if self.gate.reason():
+            return False
         busy = housekeeping.turn()
         for campaign in queue.ready():
             busy |= delivery.send_one(campaign)
-        return busy | housekeeping.complete()
+        return busy | housekeeping.complete() | any(chore() for chore in self.chores)
 
     def run_once(self) -> None:
         """Work until nothing is due."""
@@ -104,6 +111,8 @@ class Sender:
 
     def keep_house(self) -> bool:
         """Do one round of housekeeping; people who have just become ready are looked for at once."""
+        if self.gate.reason():
+            return False
         busy = housekeeping.turn()
         if busy:
             self.turns.look_again()
@@ -116,6 +125,13 @@ class Sender:
             self.repeat(lambda: self.send_next(delivery))
         finally:
             delivery.provider.close()
+            connection.close()
+
+    def ask(self, chore: Callable[[], bool]) -> None:
+        """Do a chore again and again until told to stop."""
+        try:
+            self.repeat(chore)
+        finally:
             connection.close()
 
     def send_next(self, delivery: Delivery) -> bool:

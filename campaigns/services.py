@@ -6,9 +6,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns import states
+from campaigns import reports, states
 from campaigns.content import Compiled, ContentError, Source, check, compile
-from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
+from campaigns.models import Campaign, SendBatch, SenderDomain, Stream
 from campaigns.sql import feedback, queue
 from contacts.models import Membership
 from mailkoenig.lib import db
@@ -167,7 +167,9 @@ def audience_problems(campaign: Campaign) -> list[str]:
 def content_problems(campaign: Campaign) -> list[str]:
     """Say what is wrong with what is written."""
     try:
-        compiled(campaign)
+        asked = compiled(campaign).attributes
+        if asked:
+            compiled(campaign, known=reports.known_attributes(asked))
     except ContentError as error:
         return [str(error)]
     return []
@@ -258,12 +260,11 @@ def settle_as_accepted(batch: UUID, *, answer: str) -> int:
             return 0
         people = feedback.unknown_people(campaign=held.campaign_id, batch=held.pk)
         accepted = queue.accept(batch=held.pk, ids=people)
-        taken = Recipient.objects.filter(batch=held, campaign=held.campaign_id, sent_at__isnull=False).count()
         queue.close(
             batch=held.pk,
             state=SendBatch.State.ACCEPTED,
             answer=answer,
             provider_id=str(held.pk),
-            accepted=taken,
+            accepted=held.size,
         )
     return accepted

@@ -128,6 +128,8 @@ SENDER_MAX_CALL_BYTES = whole("SENDER_MAX_CALL_BYTES", 20_000_000)
 RESOLVER_WAITS = moments("RESOLVER_WAITS", "120,300,900,1800,3600")
 # A schedule that was missed by more waits for a person.
 SCHEDULE_GRACE = seconds("SCHEDULE_GRACE", 3600)
+# Kept outside the database, so that a restored one is noticed; one file a host.
+INSTANCE_FILE = Path(env.str("INSTANCE_FILE", default="") or BASE_DIR / ".data" / "instance.json")
 IMPORT_MAX_BYTES = whole("IMPORT_MAX_BYTES", 1_073_741_824)
 
 # Django
@@ -146,6 +148,7 @@ INSTALLED_APPS = [
     "mailkoenig.simulator",
     "mailkoenig.monitoring",
     "mailkoenig.rehearsal",
+    "mailkoenig.worker",
     "contacts",
     "campaigns",
     "events",

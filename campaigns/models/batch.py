@@ -7,6 +7,7 @@ from django.db.models.functions import Now
 from campaigns.models.campaign import Campaign
 from campaigns.models.sender import SenderDomain
 from campaigns.models.stream import Stream
+from campaigns.models.version import ContentVersion
 
 
 class SendBatch(models.Model):
@@ -46,6 +47,30 @@ class SendBatch(models.Model):
     lease_expires_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True, help_text="Committed just before the call.")
     settled_at = models.DateTimeField(null=True, blank=True)
+    version = models.ForeignKey(
+        ContentVersion,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="batches",
+        db_index=False,
+        help_text="What its people were sent.",
+    )
+    asks = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="How often the provider's log was asked about it."
+    )
+    next_ask_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the log is asked next, while it is unknown."
+    )
+    finding = models.TextField(
+        blank=True, default="", db_default="", help_text="What the log said when it was asked last."
+    )
+    held_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when a person has to decide what became of it."
+    )
+    settled_by = models.CharField(
+        max_length=200, blank=True, default="", db_default="", help_text="The person who decided, if one did."
+    )
     evidence_at = models.DateTimeField(
         null=True, blank=True, help_text="When an event of the provider first proved that it was accepted."
     )
@@ -70,6 +95,8 @@ class SendBatch(models.Model):
             ),
             # the admin's list of calls, the newest first.
             models.Index(name="batch_newest", fields=["-claimed_at"]),
+            # campaigns.sql.unclear.ASK: the few whose outcome is not known.
+            models.Index(name="batch_unclear", fields=["next_ask_at"], condition=Q(state="unknown")),
             # events find the batch of a message that carries no variables of ours.
             models.Index(name="batch_provider_id", fields=["provider_id"], condition=~Q(provider_id="")),
         ]

@@ -45,6 +45,10 @@ class Recipient(models.Model):
         db_constraint=False,
         db_index=False,
     )
+    # Also after it has been sent again: the mail may have reached this person twice.
+    unclear_batch_id = models.UUIDField(
+        null=True, blank=True, help_text="A batch before this one whose outcome was never cleared up."
+    )
     locked_at = models.DateTimeField(null=True, blank=True)
     locked_by = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - the article's column: null while nobody holds it
     attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
@@ -96,6 +100,10 @@ class Recipient(models.Model):
             ),
         ]
         indexes = [
+            # campaigns.reports.AT_RISK: the few who may have got it twice.
+            models.Index(
+                name="recipient_at_risk", fields=["campaign"], condition=Q(unclear_batch_id__isnull=False)
+            ),
             # campaigns.sql.CLAIM. Ordering by id alone would be planned on the primary key and slow down with every row sent.
             models.Index(
                 name="recipient_ready",

@@ -16,6 +16,8 @@ WITH evidence AS (
     RETURNING state
 ), proof AS MATERIALIZED (
     SELECT (SELECT state FROM evidence) AS state
+), found AS MATERIALIZED (
+    SELECT r.id, r.sent_at FROM campaign_recipients AS r WHERE r.id = %(recipient)s AND r.email = %(address)s
 ), moved AS (
     UPDATE campaign_recipients AS r
     SET (status, reason, locked_by, locked_at) = (
@@ -31,9 +33,17 @@ WITH evidence AS (
         clicked_at = CASE WHEN %(clicked)s THEN least(r.clicked_at, %(occurred_at)s) ELSE r.clicked_at END,
         machine_opened_at = CASE WHEN %(machine_opened)s THEN least(r.machine_opened_at, %(occurred_at)s) ELSE r.machine_opened_at END,
         machine_clicked_at = CASE WHEN %(machine_clicked)s THEN least(r.machine_clicked_at, %(occurred_at)s) ELSE r.machine_clicked_at END
-    FROM proof
-    WHERE r.id = %(recipient)s AND r.email = %(address)s
-    RETURNING r.id
+    FROM found
+    CROSS JOIN proof
+    WHERE r.id = found.id
+    RETURNING r.id, r.campaign_id, r.contact_id, r.sent_at, r.batch_id
+), ledger AS (
+    INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
+    SELECT 'campaign-' || moved.campaign_id || coalesce(':contact-' || moved.contact_id, ':recipient-' || moved.id),
+           coalesce(moved.batch_id, %(batch)s::uuid), moved.sent_at
+    FROM moved JOIN found ON found.id = moved.id
+    WHERE moved.sent_at IS NOT NULL AND found.sent_at IS NULL AND coalesce(moved.batch_id, %(batch)s::uuid) IS NOT NULL
+    ON CONFLICT (idempotency_key) DO NOTHING
 )
 SELECT (SELECT id FROM moved), (SELECT state FROM proof)
 """

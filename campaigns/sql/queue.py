@@ -101,22 +101,25 @@ def claim(*, campaign: int, batch: UUID, worker: str, probing: bool = False) -> 
     return sorted(db.fetch(Claim, CLAIM, parameters), key=lambda row: row.id)
 
 
+# The last look before the call: who may no longer be mailed, and whose key the ledger already holds.
 SKIP = """
-WITH lost AS MATERIALIZED (
-    SELECT r.id,
-           CASE WHEN c.id IS NULL THEN 'The contact was deleted.'
+WITH looked AS MATERIALIZED (
+    SELECT r.id, l.accepted_at,
+           CASE WHEN l.accepted_at IS NOT NULL THEN ''
+                WHEN c.id IS NULL THEN 'The contact was deleted.'
                 WHEN c.status <> 'active' THEN c.status
-                ELSE 'suppressed: ' || s.reason END AS reason
+                WHEN s.id IS NOT NULL THEN 'suppressed: ' || s.reason END AS reason
     FROM campaign_recipients AS r
     LEFT JOIN contacts AS c ON c.id = r.contact_id
     LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
+    LEFT JOIN sent_email AS l ON l.idempotency_key = 'campaign-' || r.campaign_id || ':contact-' || r.contact_id
     WHERE r.id = ANY(%(ids)s) AND r.batch_id = %(batch)s
-      AND (c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL)
 )
 UPDATE campaign_recipients AS r
-SET status = 'skipped', reason = lost.reason, locked_by = NULL, locked_at = NULL
-FROM lost
-WHERE r.id = lost.id AND r.batch_id = %(batch)s AND r.status = 'sending'
+SET status = CASE WHEN looked.accepted_at IS NULL THEN 'skipped' ELSE 'sent' END, reason = looked.reason,
+    sent_at = coalesce(r.sent_at, looked.accepted_at), locked_by = NULL, locked_at = NULL
+FROM looked
+WHERE r.id = looked.id AND looked.reason IS NOT NULL AND r.batch_id = %(batch)s AND r.status = 'sending'
 RETURNING r.id
 """
 
@@ -126,13 +129,13 @@ class RecipientId(NamedTuple):
 
 
 def skip_ineligible(*, batch: UUID, ids: Sequence[int]) -> set[int]:
-    """Set aside those of a batch who may no longer be mailed, with the reason, and return their ids."""
+    """Take out of a batch who may no longer be mailed, with the reason, or has got it by the ledger; return their ids."""
     return {row.id for row in db.fetch(RecipientId, SKIP, {"batch": batch, "ids": list(ids)})}
 
 
 START = """
 UPDATE send_batches AS b
-SET state = 'in_flight', started_at = statement_timestamp(), lease_expires_at = statement_timestamp() + s.lease
+SET state = 'in_flight', size = %(people)s, version_id = %(version)s, started_at = statement_timestamp(), lease_expires_at = statement_timestamp() + s.lease
 FROM streams AS s, campaigns AS c, sender_domains AS d
 WHERE b.id = %(batch)s AND b.state = 'leased'
   AND s.id = b.stream_id AND NOT s.paused
@@ -144,9 +147,12 @@ RETURNING b.started_at
 """
 
 
-def start(*, batch: UUID, probing: bool = False) -> bool:
-    """Mark that the call may begin; False when the lease is gone or something has been paused meanwhile."""
-    return db.value(START, {"batch": batch, "probing": probing}) is not None
+def start(*, batch: UUID, people: int, version: int | None = None, probing: bool = False) -> bool:
+    """Mark that the call to so many `people` may begin; False when the lease is gone or something has been paused meanwhile."""
+    return (
+        db.value(START, {"batch": batch, "people": people, "version": version, "probing": probing})
+        is not None
+    )
 
 
 LOCK = """
@@ -162,40 +168,55 @@ def lock(batch: UUID) -> str | None:
 
 # Must not name the status: the planner would take the index of all open rows (see bench notes in ARCHITECTURE).
 ACCEPT = """
-UPDATE campaign_recipients
-SET status = CASE WHEN status IN ('sending', 'unknown') THEN 'sent' ELSE status END,
-    sent_at = coalesce(sent_at, statement_timestamp()), locked_by = NULL, locked_at = NULL
-WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s
+WITH taken AS (
+    UPDATE campaign_recipients
+    SET status = CASE WHEN status IN ('sending', 'unknown') THEN 'sent' ELSE status END,
+        sent_at = coalesce(sent_at, statement_timestamp()), locked_by = NULL, locked_at = NULL
+    WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s
+    RETURNING id, campaign_id, contact_id, sent_at
+), ledger AS (
+    INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
+    SELECT 'campaign-' || campaign_id || coalesce(':contact-' || contact_id, ':recipient-' || id), %(batch)s, sent_at
+    FROM taken
+    ON CONFLICT (idempotency_key) DO NOTHING
+)
+SELECT count(*) FROM taken
 """
 
 
 def accept(*, batch: UUID, ids: Sequence[int]) -> int:
-    """Note that the provider took these of a batch; what events have already moved further stays. Return how many."""
-    return db.execute(ACCEPT, {"batch": batch, "ids": list(ids)})
+    """Note, in the ledger too, that the provider took these of a batch; what events have moved further stays.
+
+    Return how many there were.
+    """
+    return int(db.value(ACCEPT, {"batch": batch, "ids": list(ids)}))
 
 
 RETURN = """
 UPDATE campaign_recipients AS r
 SET status = CASE WHEN r.attempts - %(refund)s >= s.max_attempts THEN 'failed' ELSE 'pending' END,
     attempts = r.attempts - %(refund)s, batch_id = NULL, locked_by = NULL, locked_at = NULL, reason = %(reason)s,
+    unclear_batch_id = CASE WHEN %(unclear)s THEN r.batch_id ELSE r.unclear_batch_id END,
     next_attempt_at = statement_timestamp() + %(after)s
 FROM send_batches AS b JOIN streams AS s ON s.id = b.stream_id
 WHERE b.id = %(batch)s AND r.campaign_id = b.campaign_id AND r.batch_id = b.id AND r.status IN ('sending', 'unknown')
 """
 
 
-def give_back(*, batch: UUID, reason: str, after: timedelta, refund: int) -> int:
+def give_back(*, batch: UUID, reason: str, after: timedelta, refund: int, unclear: bool = False) -> int:
     """Make a batch's people ready again after a wait, or failed when their attempts are used up.
 
     `refund` is 1 where the attempt does not count: the provider asked us to wait, or the fault is not theirs.
+    `unclear` marks them as perhaps having got it already.
     """
-    return db.execute(RETURN, {"batch": batch, "reason": reason, "after": after, "refund": refund})
+    parameters = {"batch": batch, "reason": reason, "after": after, "refund": refund, "unclear": unclear}
+    return db.execute(RETURN, parameters)
 
 
 CLOSE = """
 UPDATE send_batches
 SET state = %(state)s, answer = %(answer)s, provider_id = %(provider_id)s, accepted = %(accepted)s,
-    settled_at = statement_timestamp()
+    settled_at = statement_timestamp(), next_ask_at = NULL, held_at = NULL
 WHERE id = %(batch)s
 """
 
@@ -207,15 +228,28 @@ def close(*, batch: UUID, state: str, answer: str = "", provider_id: str = "", a
 
 
 UNCLEAR = """
-UPDATE campaign_recipients
-SET status = 'unknown', reason = %(reason)s, locked_by = NULL, locked_at = NULL
-WHERE campaign_id = %(campaign)s AND batch_id = %(batch)s AND status = 'sending'
+WITH people AS (
+    UPDATE campaign_recipients
+    SET status = 'unknown', reason = %(reason)s, locked_by = NULL, locked_at = NULL
+    WHERE campaign_id = (SELECT campaign_id FROM send_batches WHERE id = %(batch)s)
+      AND batch_id = %(batch)s AND status = 'sending'
+    RETURNING 1
+), batch AS (
+    UPDATE send_batches
+    SET state = 'unknown', answer = %(reason)s, settled_at = statement_timestamp(),
+        asks = 0, next_ask_at = statement_timestamp() + %(first_ask)s
+    WHERE id = %(batch)s
+)
+SELECT count(*) FROM people
 """
 
 
-def mark_unknown(*, batch: UUID, campaign: int, reason: str) -> int:
-    """Note that a batch's people may or may not have got the mail; nobody touches them until that is settled."""
-    return db.execute(UNCLEAR, {"batch": batch, "campaign": campaign, "reason": reason})
+def mark_unknown(*, batch: UUID, reason: str, first_ask: timedelta) -> int:
+    """Note of a locked batch that its people may or may not have got the mail.
+
+    Nobody touches them until that is settled; the provider's log is asked first after `first_ask`.
+    """
+    return int(db.value(UNCLEAR, {"batch": batch, "reason": reason, "first_ask": first_ask}))
 
 
 FAIL = """

@@ -30,11 +30,16 @@ def stale(*, limit: int = 50) -> list[Stale]:
     return db.fetch(Stale, STALE, {"limit": limit})
 
 
+# A schedule that nobody was there for is not made up for silently: the moment may have passed.
 ACTIVATE = """
 UPDATE campaigns
-SET status = 'sending', started_at = coalesce(started_at, statement_timestamp()), status_reason = ''
+SET status = CASE WHEN scheduled_at > statement_timestamp() - %(grace)s THEN 'sending' ELSE 'paused' END,
+    started_at = CASE WHEN scheduled_at > statement_timestamp() - %(grace)s
+                      THEN coalesce(started_at, statement_timestamp()) ELSE started_at END,
+    status_reason = CASE WHEN scheduled_at > statement_timestamp() - %(grace)s THEN ''
+                         ELSE 'Its time passed while no worker was running: resume it if it is still right.' END
 WHERE status = 'scheduled' AND scheduled_at <= statement_timestamp()
-RETURNING id
+RETURNING id, status
 """
 
 
@@ -42,9 +47,16 @@ class CampaignId(NamedTuple):
     id: int
 
 
-def activate() -> list[int]:
-    """Start the campaigns whose time has come, and return them."""
-    return [row.id for row in db.fetch(CampaignId, ACTIVATE)]
+class Activated(NamedTuple):
+    """A campaign whose time has come: `sending`, or `paused` where that was too long ago."""
+
+    id: int
+    status: str
+
+
+def activate(*, grace: timedelta) -> list[Activated]:
+    """Start the campaigns whose time has come; who missed it by more than `grace` waits for a person."""
+    return db.fetch(Activated, ACTIVATE, {"grace": grace})
 
 
 # A campaign without a domain of its own goes out from the shared one.

@@ -91,6 +91,30 @@ class Provider(Protocol):
         ...
 
 
+class Verdict(StrEnum):
+    """What the provider's own log says about a call that got no clear answer."""
+
+    ACCEPTED = "accepted"  # the log holds an event of it
+    ABSENT = "absent"  # the log holds none, and is known to work
+    NO_ANSWER = "no_answer"  # the log can't be read, or is too empty to prove anything
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A verdict, and how it was reached."""
+
+    verdict: Verdict
+    words: str
+
+
+class ProviderLog(Protocol):
+    """Reads what the provider has noted; one thread's own."""
+
+    def ask(self, *, domain: str, batch: UUID, since: datetime, sample: Sequence[str]) -> Finding:
+        """Say whether the call of `batch`, made after `since`, was accepted; `sample` are addresses that were in it."""
+        ...
+
+
 class EventType(StrEnum):
     """What a provider reports about one mail to one person."""
 

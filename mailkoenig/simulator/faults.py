@@ -151,7 +151,12 @@ def is_spent(fault: Fault) -> bool:
 
 def is_early(fault: Fault) -> bool:
     """Say whether a rule strikes before the request is read."""
-    return fault.action == "drop" and not fault.accept and not set(fault.only) - {"domain"}
+    return (
+        fault.action == "drop"
+        and fault.on == "messages"
+        and not fault.accept
+        and not set(fault.only) - {"domain"}
+    )
 
 
 def comes_first(fault: Fault) -> bool:

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.db.models.functions import Now
 
-from campaigns import housekeeping
+from campaigns import housekeeping, resolver
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain
 from campaigns.sql import queue
 from tests.factories import (
@@ -56,7 +56,7 @@ def test_a_call_that_never_began_makes_its_people_ready_again() -> None:
 
 def test_a_call_that_may_have_begun_leaves_its_people_unknown() -> None:
     _, batch = leased()
-    queue.start(batch=batch)
+    queue.start(batch=batch, people=2)
     expire()
 
     housekeeping.recover()
@@ -150,23 +150,34 @@ def test_a_snapshot_that_was_cut_off_goes_on_where_it_was() -> None:
 
 @pytest.mark.parametrize("status", ["pending", "unknown"])
 def test_a_campaign_is_not_over_while_somebody_is_open(status: str) -> None:
-    campaign, batch = leased(1)
+    _, batch = leased(1)
     Campaign.objects.update(snapshot_finished_at=Now())
     if status == "pending":
         queue.give_back(batch=batch, reason="", after=timedelta(minutes=1), refund=0)
     else:
-        queue.mark_unknown(batch=batch, campaign=campaign.pk, reason="lost")
+        queue.start(batch=batch, people=1)
+        resolver.note_unknown(batch, reason="lost")
 
     assert not housekeeping.complete()
 
 
 def test_a_campaign_is_over_when_nobody_is_left() -> None:
-    campaign, batch = leased(1)
+    _, batch = leased(1)
     queue.accept(batch=batch, ids=[Recipient.objects.get().pk])
     assert not housekeeping.complete(), "its snapshot is not complete"
     Campaign.objects.update(snapshot_finished_at=Now())
 
     assert housekeeping.complete()
 
-    campaign.refresh_from_db()
+    campaign = Campaign.objects.get()
     assert (campaign.status, campaign.finished_at is not None) == ("sent", True)
+
+
+def test_a_schedule_that_nobody_was_there_for_waits_for_a_person() -> None:
+    missed = CampaignFactory.create(status="scheduled", scheduled_at=Now() - timedelta(hours=2))
+
+    housekeeping.activate()
+
+    missed.refresh_from_db()
+    assert (missed.status, missed.started_at) == ("paused", None)
+    assert "resume" in missed.status_reason

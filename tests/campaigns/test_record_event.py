@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaigns import services, states
+from campaigns import resolver, services, states
 from campaigns.models import Campaign, Recipient, SendBatch
 from campaigns.sql import queue
 from mailkoenig.providers.types import EventType, ProviderEvent
@@ -37,10 +37,9 @@ def in_batch(state: str = "in_flight", people: int = 2) -> tuple[SendBatch, list
     RecipientFactory.create_batch(people, campaign=campaign)
     batch = uuid4()
     claimed = queue.claim(campaign=campaign.pk, batch=batch, worker="w1")
-    queue.start(batch=batch)
+    queue.start(batch=batch, people=people)
     if state == "unknown":
-        queue.mark_unknown(batch=batch, campaign=campaign.pk, reason="lost")
-        queue.close(batch=batch, state="unknown", answer="lost")
+        resolver.note_unknown(batch, reason="lost")
     return SendBatch.objects.get(pk=batch), list(
         Recipient.objects.filter(pk__in=[p.id for p in claimed]).order_by("id")
     )

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from campaigns import housekeeping, services
+from campaigns import housekeeping, resolver, services
 from campaigns.models import Campaign, Recipient, SendBatch, Stream
 from campaigns.sql import queue
 from mailkoenig.providers.types import EventType, ProviderEvent
@@ -80,7 +80,7 @@ def test_a_settle_against_a_recovery_ends_in_one_of_the_two() -> None:
         RecipientFactory.create_batch(20, campaign=campaign)
         batch = uuid4()
         people = [person.id for person in queue.claim(campaign=campaign.pk, batch=batch, worker="slow")]
-        queue.start(batch=batch)
+        queue.start(batch=batch, people=20)
         SendBatch.objects.update(lease_expires_at=Now() - timedelta(seconds=1))
 
         results = at_once(lambda: settle(batch, people), housekeeping.recover)  # noqa: B023 - runs within the turn
@@ -102,7 +102,7 @@ def test_events_against_the_settle_lose_nothing_and_do_not_deadlock() -> None:
     RecipientFactory.create_batch(30, campaign=campaign)
     batch = uuid4()
     people = [person.id for person in queue.claim(campaign=campaign.pk, batch=batch, worker="w")]
-    queue.start(batch=batch)
+    queue.start(batch=batch, people=30)
 
     def deliver(part: int) -> None:
         for person in Recipient.objects.filter(pk__in=people[part::3]):
@@ -137,9 +137,8 @@ def test_events_that_prove_an_unclear_batch_at_once_settle_it_once() -> None:
     RecipientFactory.create_batch(12, campaign=campaign)
     batch = uuid4()
     queue.claim(campaign=campaign.pk, batch=batch, worker="w")
-    queue.start(batch=batch)
-    queue.mark_unknown(batch=batch, campaign=campaign.pk, reason="lost")
-    queue.close(batch=batch, state="unknown")
+    queue.start(batch=batch, people=12)
+    resolver.note_unknown(batch, reason="lost")
     people = list(Recipient.objects.all())
 
     results = at_once(

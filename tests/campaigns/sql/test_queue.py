@@ -107,7 +107,7 @@ def test_no_probe_without_a_wait(campaign: Campaign) -> None:
 def test_start_marks_the_batch_in_flight_once(campaign: Campaign) -> None:
     batch, _ = lease(campaign, people=1)
 
-    assert [queue.start(batch=batch), queue.start(batch=batch)] == [True, False]
+    assert [queue.start(batch=batch, people=1), queue.start(batch=batch, people=1)] == [True, False]
     assert SendBatch.objects.get(pk=batch).state == "in_flight"
 
 
@@ -115,7 +115,7 @@ def test_start_is_refused_once_the_campaign_is_paused(campaign: Campaign) -> Non
     batch, _ = lease(campaign, people=1)
     Campaign.objects.update(status="paused")
 
-    assert not queue.start(batch=batch)
+    assert not queue.start(batch=batch, people=1)
 
 
 def test_who_left_meanwhile_is_skipped_with_the_reason(campaign: Campaign) -> None:
