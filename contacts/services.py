@@ -45,10 +45,13 @@ def person(token: str) -> sql.Person | None:
 
 
 def unsubscribe(token: str, *, source: str) -> sql.Person | None:
-    """Take the person with this token off all marketing; return them as they are now, or None for nobody's token."""
+    """Take the person with this token off all marketing; return them as they are now, or None for nobody's token.
+
+    What stands already stops marketing too, and stays as it is: a person can later take back only their own act.
+    """
     found = sql.person(token)
-    if found is None:
-        return None
+    if found is None or found.reason is not None:
+        return found
     reason = Reason.UNSUBSCRIBED
     suppress(address=found.address, reason=reason, scope=default_scope(reason), source=source)
     return sql.person(token)

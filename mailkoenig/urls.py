@@ -10,4 +10,5 @@ urlpatterns = [
     path("healthz", monitoring.healthz),
     path("readyz", monitoring.readyz),
     path("", include("events.urls")),
+    path("", include("contacts.urls")),
 ]
