@@ -4,6 +4,8 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
+from django.utils.timezone import localtime
+
 from campaigns.models import Recipient
 from mailkoenig.lib import db
 
@@ -48,10 +50,10 @@ def engagement(campaign: int) -> Engagement:
 
 
 UNKNOWN = """
-SELECT r.batch_id::text, b.started_at, count(*), b.answer
+SELECT r.batch_id::text, b.started_at, count(*), b.answer, b.asks, b.finding, b.next_ask_at, b.held_at IS NOT NULL
 FROM campaign_recipients AS r JOIN send_batches AS b ON b.id = r.batch_id
 WHERE r.campaign_id = %(campaign)s AND r.status = 'unknown'
-GROUP BY r.batch_id, b.started_at, b.answer
+GROUP BY b.id, r.batch_id
 ORDER BY b.started_at
 """
 
@@ -63,6 +65,21 @@ class UnknownBatch(NamedTuple):
     since: datetime
     people: int
     answer: str
+    asks: int
+    finding: str
+    next_ask_at: datetime | None
+    is_held: bool
+
+    def standing(self) -> str:
+        """Say what was tried and what happens next."""
+        tried = f"asked {self.asks} times: {self.finding}" if self.asks else "not asked yet"
+        if self.is_held:
+            return f"{tried} It waits for a decision."
+        return (
+            f"{tried} The provider's log is asked next at {localtime(self.next_ask_at):%H:%M:%S %Z}."
+            if self.next_ask_at
+            else tried
+        )
 
 
 def unknown_batches(campaign: int) -> list[UnknownBatch]:

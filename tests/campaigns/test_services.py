@@ -50,7 +50,7 @@ def test_a_broken_mail_does_not_start_and_the_place_is_named(draft: Campaign, bo
     draft.body = body
     draft.save()
 
-    with pytest.raises(NotSendable, match="[Bb]ody") as refusal:
+    with pytest.raises(NotSendable, match=r"[Bb]ody") as refusal:
         services.start(draft)
 
     assert word in str(refusal.value)

@@ -1,14 +1,17 @@
 """Campaigns from the command line."""
 
+import getpass
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from campaigns import reports, services
+from campaigns import reports, resolver, services
 from campaigns.models import Campaign
 from mailkoenig.lib.command import UserError
 
@@ -31,6 +34,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--at", metavar="ISO", help="send: at this moment instead of now, such as 2027-03-29T09:00"
         )
+        parser.add_argument(
+            "--settle",
+            choices=["sent", "resend"],
+            help="unknowns: decide what is held: count it as sent, or send it again",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,6 +47,8 @@ class Command(BaseCommand):
             raise UserError(f"There is no campaign {options['id']}: look in the admin for its number.")
         if options["at"] and options["action"] != "send":
             raise UserError("--at goes with send only: leave it out.")
+        if options["settle"] and options["action"] != "unknowns":
+            raise UserError("--settle goes with unknowns only: leave it out.")
         match options["action"]:
             case "send" if options["at"]:
                 services.schedule(campaign, at=moment(options["at"]))
@@ -51,6 +61,8 @@ class Command(BaseCommand):
             case "cancel":
                 services.cancel(campaign)
             case "unknowns":
+                if options["settle"]:
+                    self.settle(campaign, as_sent=options["settle"] == "sent")
                 self.show_unknowns(campaign, as_json=options["json"])
                 return
         self.show(campaign, as_json=options["json"])
@@ -81,21 +93,53 @@ class Command(BaseCommand):
             )
         )
 
+    def settle(self, campaign: Campaign, *, as_sent: bool) -> None:
+        held = [batch for batch in reports.unknown_batches(campaign.pk) if batch.is_held]
+        if not held:
+            raise UserError(
+                "No outcome of this campaign waits for a decision: the provider's log is still being asked, or all is settled."
+            )
+        for batch in held:
+            resolver.settle_held(
+                UUID(batch.batch), as_sent=as_sent, by=f"{getpass.getuser()} on the command line"
+            )
+
     def show_unknowns(self, campaign: Campaign, *, as_json: bool) -> None:
         batches = reports.unknown_batches(campaign.pk)
+        people = list(at_risk(campaign.pk))
         if as_json:
             self.stdout.write(
                 json.dumps(
-                    {"id": campaign.pk, "batches": [{**b._asdict(), "since": str(b.since)} for b in batches]}
+                    {
+                        "id": campaign.pk,
+                        "batches": [batch._asdict() for batch in batches],
+                        "recipients": [person._asdict() for person in people],
+                    },
+                    default=str,
                 )
             )
             return
-        if not batches:
-            self.stdout.write("There is no unclear outcome in this campaign.")
         for batch in batches:
             self.stdout.write(
-                f"{batch.batch}  since {batch.since:%Y-%m-%d %H:%M:%S %Z}  {batch.people:>6,} people  {batch.answer}"
+                f"{batch.people:,} people are unclear since {timezone.localtime(batch.since):%Y-%m-%d %H:%M:%S %Z}: {batch.answer}"
             )
+            self.stdout.write(f"  batch {batch.batch}; {batch.standing()}")
+        for person in people:
+            self.stdout.write(f"  {person.status:<10} {person.email}")
+        if not people:
+            self.stdout.write("Nobody in this campaign may have got it twice or not at all.")
+        elif any(batch.is_held for batch in batches):
+            self.stdout.write(
+                f"Decide with: manage.py campaign unknowns {campaign.pk} --settle sent (or resend)"
+            )
+
+
+def at_risk(campaign: int) -> Iterator[reports.AtRisk]:
+    """Yield everybody whose outcome was never cleared up, a page at a time."""
+    after = 0
+    while page := reports.at_risk(campaign, after=after):
+        yield from page
+        after = page[-1].id
 
 
 def moment(text: str) -> datetime:
