@@ -8,7 +8,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "mailkoenig" / "settings.py"
 EXAMPLE = ROOT / "deploy" / "env.example"
-READERS = {"seconds", "whole", "flag"}
 
 
 def example() -> dict[str, str]:
@@ -20,22 +19,27 @@ def example() -> dict[str, str]:
 def read_by_settings() -> dict[str, str]:
     """Return every variable that the settings read, with its default as text; what is worked out counts as empty."""
     tree = ast.parse(SETTINGS.read_text())
+    readers = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and is_typed_reader(node)}
     fallbacks = {
         id(node.values[0]): node.values[1] for node in ast.walk(tree) if isinstance(node, ast.BoolOp)
     }
     found: dict[str, str] = {}
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and is_reader(call) and isinstance(call.args[0], ast.Constant):
+        if isinstance(call, ast.Call) and is_reader(call, readers) and isinstance(call.args[0], ast.Constant):
             default = as_text(given_default(call)) or as_text(fallbacks.get(id(call)))
             found[call.args[0].value] = found.get(call.args[0].value) or default
     return found
 
 
-def is_reader(call: ast.Call) -> bool:
+def is_typed_reader(function: ast.FunctionDef) -> bool:
+    return [argument.arg for argument in function.args.args][:1] == ["name"]
+
+
+def is_reader(call: ast.Call, readers: set[str]) -> bool:
     function = call.func
     if isinstance(function, ast.Attribute):
         return isinstance(function.value, ast.Name) and function.value.id == "env"
-    return isinstance(function, ast.Name) and function.id in READERS
+    return isinstance(function, ast.Name) and function.id in readers
 
 
 def given_default(call: ast.Call) -> ast.expr | None:

@@ -97,6 +97,13 @@ def test_the_sender_is_killed_only_after_it_had_time_to_stop() -> None:
     assert int(service["TimeoutStopSec"]) >= settings.SENDER_GRACE + 10
 
 
+def test_the_sender_can_write_where_the_installation_puts_its_file() -> None:
+    folder = read(DEPLOY / "systemd" / "mailkoenig-sender.service")["Service"]["StateDirectory"]
+
+    for page in ("env.example", "docs/install.md"):
+        assert f"/var/lib/{folder}/instance.json" in (DEPLOY / page).read_text()
+
+
 def test_files_that_the_units_name_are_in_the_tree() -> None:
     root = DEPLOY.parent
     for unit in UNITS:
