@@ -50,7 +50,9 @@ def probe(*, campaign: int, wait: timedelta) -> bool:
 
 
 # The picking SELECT is a MATERIALIZED CTE: as a subquery it may be run again for each row of a join and take far
-# more than its LIMIT. Ordering by next_attempt_at first keeps it on its partial index.
+# more than its LIMIT. Ordering by next_attempt_at first keeps it on its partial index. The planner takes a LIMIT that it
+# can't read for a tenth of the rows, and would read whole tables for them; so the most that a batch may hold stands there
+# as a number. No more rows are locked than the outer LIMIT asks for.
 CLAIM = """
 WITH turn AS MATERIALIZED (
     SELECT c.id AS campaign_id, d.id AS domain_id, s.id AS stream_id, s.lease,
@@ -62,11 +64,14 @@ WITH turn AS MATERIALIZED (
       AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
   AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp() OR %(probing)s)
 ), due AS MATERIALIZED (
-    SELECT id, contact_id FROM campaign_recipients
-    WHERE campaign_id = %(campaign)s AND status = 'pending' AND next_attempt_at <= statement_timestamp()
-    ORDER BY next_attempt_at, id
+    SELECT id, contact_id FROM (
+        SELECT id, contact_id FROM campaign_recipients
+        WHERE campaign_id = %(campaign)s AND status = 'pending' AND next_attempt_at <= statement_timestamp()
+        ORDER BY next_attempt_at, id
+        LIMIT 1000
+        FOR UPDATE SKIP LOCKED
+    ) AS first
     LIMIT coalesce((SELECT size FROM turn), 0)
-    FOR UPDATE SKIP LOCKED
 ), batch AS (
     INSERT INTO send_batches (id, stream_id, campaign_id, domain_id, worker, state, size, claimed_at, lease_expires_at)
     SELECT %(batch)s, stream_id, campaign_id, domain_id, %(worker)s, 'leased', (SELECT count(*) FROM due),

@@ -28,6 +28,10 @@ SELECT %(campaign)s, n, 'p' || n || '@example.com', '',
        CASE WHEN n %% 2 = 0 THEN NULL ELSE now() END, 1, now()
 FROM generate_series(8001, 8400) AS n
 """
+PENDING = """
+INSERT INTO campaign_recipients (campaign_id, contact_id, email)
+SELECT %(campaign)s, n, 'p' || n || '@example.com' FROM generate_series(1, 60000) AS n
+"""
 
 
 @pytest.fixture
@@ -85,6 +89,16 @@ def test_a_claim_reads_only_who_is_ready(skewed: SendBatch) -> None:
     assert "Seq Scan" not in found
 
 
+def test_a_claim_of_a_campaign_that_has_just_begun_reads_only_its_first_people() -> None:
+    campaign: Campaign = CampaignFactory.create(status="sending")
+    with connection.cursor() as cursor:
+        cursor.execute(PENDING, {"campaign": campaign.pk})
+        cursor.execute("ANALYZE campaign_recipients")
+
+    parameters = {"campaign": campaign.pk, "batch": uuid4(), "worker": "w", "probing": False}
+    assert indexes(queue.CLAIM, parameters) == {"recipient_ready", "campaign_recipients_pkey"}
+
+
 def test_looking_for_work_reads_only_who_is_ready(skewed: SendBatch) -> None:
     assert indexes(queue.READY, {}) == {"recipient_ready"}
 
@@ -96,7 +110,7 @@ def test_a_settle_goes_by_the_ids(skewed: SendBatch) -> None:
 
 
 def test_giving_back_reads_only_who_is_open(skewed: SendBatch) -> None:
-    parameters = {"batch": skewed.pk, "reason": "", "after": "0 s", "refund": 0}
+    parameters = {"batch": skewed.pk, "reason": "", "after": "0 s", "refund": 0, "unclear": False}
 
     assert indexes(queue.RETURN, parameters) == {"recipient_open"}
 
