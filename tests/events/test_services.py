@@ -7,7 +7,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +16,7 @@ from campaigns.models import Recipient
 from contacts.models import Contact, Suppression
 from events import services
 from events.models import Event, WebhookToken
+from mailkoenig.lib import db
 from mailkoenig.providers.mailgun import payload
 from mailkoenig.providers.mailgun.webhook import Proof
 from mailkoenig.providers.types import ProviderEvent
@@ -194,6 +195,58 @@ def test_events_of_one_person_at_once_do_not_block_each_other() -> None:
 
     recipient.refresh_from_db()
     assert (recipient.status, Suppression.objects.get().reason) == ("complained", "complained")
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_of_two_that_block_each_other_the_event_is_tried_again() -> None:
+    recipient, held = sent(), Barrier(2)
+
+    def cross() -> None:
+        """Lock contact, then recipient: the other way round."""
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT FROM contacts FOR UPDATE")
+            held.wait(10)
+            while not db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                cursor.execute("SELECT pg_sleep(0.02)")
+            cursor.execute("SELECT FROM campaign_recipients FOR UPDATE")
+        connection.close()
+
+    thread = Thread(target=cross)
+    thread.start()
+    held.wait(10)
+    is_new = services.ingest(about(recipient, "complained"), source=WEBHOOK)
+    thread.join(10)
+
+    recipient.refresh_from_db()
+    assert (is_new, recipient.status, Event.objects.count()) == (True, "complained", 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_whose_effect_fails_is_as_if_it_never_came() -> None:
+    event, held, done = about(sent(), "complained"), Barrier(2), Barrier(2)
+
+    def hold() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE suppressions IN EXCLUSIVE MODE")
+            held.wait(10)
+            done.wait(10)
+        connection.close()
+
+    thread = Thread(target=hold)
+    thread.start()
+    held.wait(10)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '50ms'")
+    with pytest.raises(OperationalError):
+        services.ingest(event, source=WEBHOOK, proof=Proof("token", b"1" * 32))
+    counts = Event.objects.count(), WebhookToken.objects.count(), Recipient.objects.get().status
+    done.wait(10)
+    thread.join()
+    connection.close()
+
+    assert counts == (0, 0, "sent")
+    assert services.ingest(event, source=WEBHOOK, proof=Proof("token", b"1" * 32))
 
 
 def test_prune_forgets_old_events_and_dead_tokens_only() -> None:
