@@ -85,13 +85,17 @@ class Sender:
         return Delivery(provider=provider, worker=self.worker, persist=self.persist)
 
     def turn(self, delivery: Delivery) -> bool:
-        """Do one round: housekeeping, then one batch of each campaign that has people waiting; False when idle."""
+        """Do one round: chores and housekeeping, then one batch of each campaign that waits; False when idle."""
+        # Chores go on while nothing may be sent: they find out what was.
+        busy = False
+        for chore in self.chores:
+            busy |= chore()
         if self.gate.reason():
-            return False
-        busy = housekeeping.turn()
+            return busy
+        busy |= housekeeping.turn()
         for campaign in queue.ready():
             busy |= delivery.send_one(campaign)
-        return busy | housekeeping.complete() | any(chore() for chore in self.chores)
+        return busy | housekeeping.complete()
 
     def run_once(self) -> None:
         """Work until nothing is due."""
@@ -104,10 +108,17 @@ class Sender:
         lanes = [
             threading.Thread(target=self.lane, name=f"lane-{n}", daemon=True) for n in range(self.concurrency)
         ]
-        for lane in lanes:
-            lane.start()
+        chores = [
+            threading.Thread(target=self.ask, args=(chore,), name="chore", daemon=True)
+            for chore in self.chores
+        ]
+        for thread in (*lanes, *chores):
+            thread.start()
         self.repeat(self.keep_house)
         self.finish(lanes)
+        for thread in chores:
+            # It may be asking the provider; stopping anywhere loses nothing, so nobody waits for the answer.
+            thread.join(0.5)
 
     def keep_house(self) -> bool:
         """Do one round of housekeeping; people who have just become ready are looked for at once."""
