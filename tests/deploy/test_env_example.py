@@ -25,9 +25,9 @@ def read_by_settings() -> dict[str, str]:
     }
     found: dict[str, str] = {}
     for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and is_reader(call, readers) and isinstance(call.args[0], ast.Constant):
+        if isinstance(call, ast.Call) and is_reader(call, readers) and (name := as_text(call.args[0])):
             default = as_text(given_default(call)) or as_text(fallbacks.get(id(call)))
-            found[call.args[0].value] = found.get(call.args[0].value) or default
+            found[name] = found.get(name) or default
     return found
 
 
