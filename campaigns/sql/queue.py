@@ -106,25 +106,27 @@ def claim(*, campaign: int, batch: UUID, worker: str, probing: bool = False) -> 
     return sorted(db.fetch(Claim, CLAIM, parameters), key=lambda row: row.id)
 
 
-# The last look before the call: who may no longer be mailed, and whose key the ledger already holds.
+# The last look before the call: who may no longer be mailed, and whose key the ledger already holds. Only a row in state
+# sending is locked by somebody; the state itself must not be named, or the whole batch is read again for each of them.
 SKIP = """
 WITH looked AS MATERIALIZED (
     SELECT r.id, l.accepted_at,
            CASE WHEN l.accepted_at IS NOT NULL THEN ''
                 WHEN c.id IS NULL THEN 'The contact was deleted.'
                 WHEN c.status <> 'active' THEN c.status
-                WHEN s.id IS NOT NULL THEN 'suppressed: ' || s.reason END AS reason
+                ELSE 'suppressed: ' || s.reason END AS reason
     FROM campaign_recipients AS r
     LEFT JOIN contacts AS c ON c.id = r.contact_id
     LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
     LEFT JOIN sent_email AS l ON l.idempotency_key = 'campaign-' || r.campaign_id || ':contact-' || r.contact_id
     WHERE r.id = ANY(%(ids)s) AND r.batch_id = %(batch)s
+      AND (l.accepted_at IS NOT NULL OR c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL)
 )
 UPDATE campaign_recipients AS r
 SET status = CASE WHEN looked.accepted_at IS NULL THEN 'skipped' ELSE 'sent' END, reason = looked.reason,
     sent_at = coalesce(r.sent_at, looked.accepted_at), locked_by = NULL, locked_at = NULL
 FROM looked
-WHERE r.id = looked.id AND looked.reason IS NOT NULL AND r.batch_id = %(batch)s AND r.status = 'sending'
+WHERE r.id = looked.id AND r.batch_id = %(batch)s AND r.locked_by IS NOT NULL
 RETURNING r.id
 """
 

@@ -103,6 +103,12 @@ def test_looking_for_work_reads_only_who_is_ready(skewed: SendBatch) -> None:
     assert indexes(queue.READY, {}) == {"recipient_ready"}
 
 
+def test_the_last_look_goes_by_the_ids(skewed: SendBatch) -> None:
+    ids = [person.id for person in skewed.recipients.all()]
+
+    assert indexes(queue.SKIP, {"ids": ids, "batch": skewed.pk}) == {"campaign_recipients_pkey"}
+
+
 def test_a_settle_goes_by_the_ids(skewed: SendBatch) -> None:
     ids = [person.id for person in skewed.recipients.all()]
 
