@@ -9,7 +9,9 @@ from uuid import UUID
 
 import requests
 from django.conf import settings
+from urllib3.exceptions import HTTPError
 
+from mailkoenig.providers.mailgun.http import WATCH, Watch, WatchedAdapter
 from mailkoenig.providers.types import Finding, Verdict
 
 PAGE = 300
@@ -33,6 +35,8 @@ class MailgunLog:
     def __init__(self) -> None:
         self.session = requests.Session()
         self.session.trust_env = False
+        self.session.mount("http://", WatchedAdapter())
+        self.session.mount("https://", WatchedAdapter())
 
     def close(self) -> None:
         """Close the connection."""
@@ -83,6 +87,19 @@ class MailgunLog:
 
         A filter is an expression to Mailgun, so what it returns must be looked at again.
         """
+        for items in self.pages(domain, begin=begin, limit=limit, filters=filters):
+            yield from items
+
+    def pages(
+        self,
+        domain: str,
+        *,
+        begin: datetime,
+        limit: int = PAGE,
+        filters: Mapping[str, str] = NO_FILTERS,
+        most: int = MOST_PAGES,
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield at most `most` pages of events as `events` does; the empty one at the end is yielded too."""
         url: str | None = f"{settings.MAILGUN_API_URL}/v3/{quote(domain, safe='')}/events"
         query: dict[str, str] | None = {
             "begin": f"{begin.timestamp():.6f}",
@@ -90,16 +107,20 @@ class MailgunLog:
             "limit": str(limit),
             **filters,
         }
-        for _ in range(MOST_PAGES):
+        for _ in range(most):
             page = self.page(url or "", query)
-            items = [item for item in page.get("items", []) if isinstance(item, dict)]
-            yield from items
+            items = [item for item in page["items"] if isinstance(item, dict)]
+            yield items
+            if not items:
+                return
             url, query = following(page), None
-            if not items or url is None:
+            if url is None:
                 return
 
     def page(self, url: str, query: Mapping[str, str] | None) -> Mapping[str, Any]:
-        """Read one page."""
+        """Read one page, however slowly it drips within the time for a call."""
+        watch = Watch(settings.MAILGUN_CALL_TIMEOUT)
+        WATCH.set(watch)
         try:
             with self.session.get(
                 url,
@@ -110,8 +131,10 @@ class MailgunLog:
                 stream=True,
             ) as response:
                 body = response.raw.read(LARGEST_PAGE + 1, decode_content=True)
-        except (requests.RequestException, OSError) as error:
+        except (requests.RequestException, HTTPError, OSError) as error:
             raise LogUnreadable(f"Mailgun's log can't be reached ({type(error).__name__}).") from error
+        finally:
+            watch.cancel()
         if response.status_code != 200:
             raise LogUnreadable(
                 f"Mailgun's log answers {response.status_code}{KEYS.get(response.status_code, '')}."
