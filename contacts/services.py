@@ -1,6 +1,6 @@
 """Everything that writes people and permission: the only way to change who may be mailed."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import transaction
@@ -12,6 +12,7 @@ from contacts.states import OWN, STATUS_OF, STRENGTH, default_scope
 from mailkoenig.lib.addresses import normalise
 
 Reason, Scope = Suppression.Reason, Suppression.Scope
+DELETED_AT_ONCE = 1000
 
 
 def suppress(
@@ -95,3 +96,23 @@ def save(contact: Contact, *, fields: Collection[str] | None = None) -> None:
             contact.save(update_fields={*fields, "updated_at"})
         sql.shadow([contact.email])
     contact.refresh_from_db()
+
+
+def suppress_contacts(ids: Sequence[int], *, by: str) -> int:
+    """Send no more campaigns to these contacts, as the act of `by`; return how many that changed."""
+    changed = 0
+    with transaction.atomic():
+        addresses = Contact.objects.filter(pk__in=ids).order_by("email").values_list("email", flat=True)
+        for address in addresses:
+            changed += suppress(address=address, reason=Reason.MANUAL, scope=Scope.MARKETING, source=by)
+    return changed
+
+
+def delete_contacts(ids: Sequence[int]) -> int:
+    """Delete contacts for good, in flat memory; their suppressions stay. Return how many there were."""
+    deleted = 0
+    with transaction.atomic():
+        for start in range(0, len(ids), DELETED_AT_ONCE):
+            some = Contact.objects.filter(pk__in=ids[start : start + DELETED_AT_ONCE])
+            deleted += some.delete()[1].get("contacts.Contact", 0)
+    return deleted

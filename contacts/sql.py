@@ -181,7 +181,7 @@ MEMBERS = """
 SELECT l.id, (
     SELECT count(*) FROM (
         SELECT FROM contact_list_members AS m WHERE m.list_id = l.id LIMIT %(most)s + 1
-    ) AS some
+    ) AS counted
 )
 FROM unnest(%(lists)s::bigint[]) AS l (id)
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO
 
-from mailkoenig.lib.text_file import NotText, encoding_of, open_text
+from mailkoenig.lib.text_file import UNREADABLE, NotText, encoding_of, open_text
 
 DELIMITERS = ",;\t|"
 BLOCK = 1 << 16
@@ -144,6 +144,8 @@ def read_table(text: io.TextIOWrapper, *, encoding: str, is_header: Callable[[li
     header = next(records, [])
     if isinstance(header, Damaged):
         raise NotText(f"The first row cannot be read as a header. {header.reason}")
+    if UNREADABLE.search("".join(header)):
+        raise NotText("The names of the columns cannot be read: save the file as CSV (UTF-8).")
     return Table([cell.strip("\ufeff").strip() for cell in header], records, encoding, delimiter)
 
 
