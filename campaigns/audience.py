@@ -30,10 +30,10 @@ class Audience:
         return sum(people for _, people in self.left_out)
 
 
-def count(campaign: Campaign, *, milliseconds: int = PATIENCE_MS) -> Audience | None:
+def count(campaign: Campaign, *, milliseconds: int | None = None) -> Audience | None:
     """Count the people on a campaign's lists; None when they are too many to count while somebody waits."""
     lists = list(campaign.lists.values_list("pk", flat=True))
-    shares = audience.count(lists=lists, milliseconds=milliseconds)
+    shares = audience.count(lists=lists, milliseconds=milliseconds or PATIENCE_MS)
     if shares is None:
         return None
     return Audience(

@@ -1,17 +1,15 @@
 """Staff, their roles, and what they did."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
-from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from mailkoenig.lib.admin import CappedPaginator
+from mailkoenig.lib.admin import MachineAdmin
 
+admin.site.index_title = "Home"
 admin.site.unregister([User, Group])
 
 
@@ -28,28 +26,15 @@ class RoleAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has no 
 
 
 @admin.register(LogEntry)
-class TrailAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
+class TrailAdmin(MachineAdmin):
     """Who did what: nobody adds, changes or deletes a line of it."""
 
     list_display = ["action_time", "user", "what", "object_repr", "get_change_message"]
     list_select_related = ["user", "content_type"]
     list_filter = ["action_flag"]
     ordering = ["-id"]
-    sortable_by = ()
-    actions = None
-    paginator = CappedPaginator
-    show_full_result_count = False
     empty_title = "Nothing done yet"
     empty_text = "Everything that staff change, send or stop is noted here."
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description="What")
     def what(self, entry: LogEntry) -> str:

@@ -269,6 +269,7 @@ UNFOLD = {
             "950": "oklch(25.7% .09 281.288)",
         }
     },
+    "DASHBOARD_CALLBACK": "campaigns.admin.home.dashboard",
     "SIDEBAR": {"show_search": False, "navigation": "mailkoenig.navigation.rooms"},
 }
 

@@ -9,9 +9,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from campaigns.admin.readonly import MachineAdmin
 from campaigns.admin.words import BATCH, badge, link, shortened, when
 from campaigns.models import SendBatch
+from mailkoenig.lib.admin import MachineAdmin
 
 
 class StateFilter(admin.SimpleListFilter):

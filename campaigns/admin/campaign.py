@@ -102,7 +102,9 @@ class CampaignAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
             return when(campaign.scheduled_at) or ""
         if campaign.started_at:
             return when(campaign.started_at) or ""
-        return "When you say so: save it, then choose “Send now” or “Schedule”."
+        if campaign.status == Status.DRAFT:
+            return "When you say so: save it, then choose “Send now” or “Schedule”."
+        return "It has not begun."
 
     # Who may do what
 

@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from campaigns.admin.readonly import CappedList, MachineAdmin
 from campaigns.admin.words import RECIPIENT, badge, link, shortened, when
 from campaigns.models import Campaign, Recipient
 from contacts.models import Contact
 from mailkoenig.lib.addresses import InvalidAddress, normalise
+from mailkoenig.lib.admin import CappedList, MachineAdmin
 
 CAMPAIGN = "campaign__id__exact"
 

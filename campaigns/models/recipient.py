@@ -100,6 +100,12 @@ class Recipient(models.Model):
             ),
         ]
         indexes = [
+            # the admin's list of those few whom it did not reach, in a campaign of a million.
+            models.Index(
+                name="recipient_fell_out",
+                fields=["campaign", "contact"],
+                condition=Q(status__in=["failed", "skipped", "bounced", "complained", "unsubscribed"]),
+            ),
             # campaigns.reports.AT_RISK: the few who may have got it twice.
             models.Index(
                 name="recipient_at_risk", fields=["campaign"], condition=Q(unclear_batch_id__isnull=False)

@@ -8,15 +8,12 @@ from psycopg.errors import QueryCanceled
 
 from mailkoenig.lib import db
 
-# The same rule as campaigns.sql.snapshot.TAKE.
+# The same rule as campaigns.sql.snapshot.TAKE. A semi-join counts each person once, and runs in parallel.
 COUNT = """
-WITH member AS MATERIALIZED (
-    SELECT DISTINCT contact_id FROM contact_list_members WHERE list_id = ANY(%(lists)s)
-)
 SELECT CASE WHEN c.status <> 'active' THEN c.status ELSE coalesce(s.reason, '') END AS left_out, count(*)
-FROM member
-JOIN contacts AS c ON c.id = member.contact_id
+FROM contacts AS c
 LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
+WHERE EXISTS (SELECT FROM contact_list_members AS m WHERE m.contact_id = c.id AND m.list_id = ANY(%(lists)s))
 GROUP BY left_out
 ORDER BY count(*) DESC
 """
