@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from campaigns.admin.readonly import MachineAdmin
-from campaigns.admin.words import Look, badge, link, shortened, when
 from contacts.models import Contact
 from events.models import Event
+from mailkoenig.lib.admin import MachineAdmin
+from mailkoenig.lib.marks import Look, badge, link, shortened, when
 from mailkoenig.providers.mailgun.payload import is_machine
 from mailkoenig.providers.types import EventType
 
