@@ -17,15 +17,16 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
 
 
 def secret_key() -> list[CheckMessage]:
-    if settings.DEBUG or (settings.SECRET_KEY != settings.INSECURE_KEY and len(settings.SECRET_KEY) >= 32):
+    if settings.DEBUG:
         return []
-    return [
-        Error(
-            "SECRET_KEY is missing or shorter than 32 characters.",
-            hint="Set SECRET_KEY to a long random text: python3 -c 'import secrets; print(secrets.token_urlsafe(50))'",
-            id="mailkoenig.E001",
-        )
-    ]
+    hint = (
+        "Set SECRET_KEY to a long random text: python3 -c 'import secrets; print(secrets.token_urlsafe(50))'"
+    )
+    if settings.SECRET_KEY == settings.INSECURE_KEY:
+        return [Error("There is no SECRET_KEY.", hint=hint, id="mailkoenig.E001")]
+    if len(settings.SECRET_KEY) < 32:
+        return [Warning("SECRET_KEY is shorter than 32 characters.", hint=hint, id="mailkoenig.W001")]
+    return []
 
 
 def public_url() -> list[CheckMessage]:

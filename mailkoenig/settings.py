@@ -1,6 +1,7 @@
 """All settings; the only reader of the environment. Each variable stands in deploy/env.example with its meaning."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -199,7 +200,10 @@ def database() -> dict[str, Any]:
             "DATA_DIR": data,
             **shared,
         }
-    url = env.db_url("DATABASE_URL")
+    with warnings.catch_warnings():
+        # It remarks on an address that it can't read; we refuse it in our own words.
+        warnings.simplefilter("ignore", UserWarning)
+        url = env.db_url("DATABASE_URL")
     if url.get("ENGINE") != "django.db.backends.postgresql":
         raise ImproperlyConfigured(
             "DATABASE_URL must name a PostgreSQL, such as postgres://user:password@localhost/mailkoenig."
