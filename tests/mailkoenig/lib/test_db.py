@@ -34,7 +34,7 @@ def test_a_planned_statement_is_part_of_the_transaction() -> None:
 
 def test_errors_of_a_planned_statement_are_djangos() -> None:
     with pytest.raises(DataError), transaction.atomic():
-        db.fetch_planned(Quotient, HALF, {"n": 0})
+        db.fetch_planned(Quotient, "SELECT 1 / %(n)s::int", {"n": 0})
 
 
 def test_a_connection_without_a_pooler_is_direct() -> None:
