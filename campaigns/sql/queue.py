@@ -106,28 +106,33 @@ def claim(*, campaign: int, batch: UUID, worker: str, probing: bool = False) -> 
     return sorted(db.fetch(Claim, CLAIM, parameters), key=lambda row: row.id)
 
 
-# The last look before the call: who may no longer be mailed, and whose key the ledger already holds. Only a row in state
-# sending is locked by somebody; the state itself must not be named, or the whole batch is read again for each of them.
+# The last look before the call: who may no longer be mailed, whose key the ledger already holds, and whom an event of an
+# earlier batch has moved on. Only a row in state sending is locked by somebody; the state itself must not be named, or the
+# whole batch is read again for each of them. An address that was changed since the snapshot may be refused as the new one.
 SKIP = """
 WITH looked AS MATERIALIZED (
-    SELECT r.id, l.accepted_at,
+    SELECT r.id, r.locked_by, l.accepted_at,
            CASE WHEN l.accepted_at IS NOT NULL THEN ''
                 WHEN c.id IS NULL THEN 'The contact was deleted.'
                 WHEN c.status <> 'active' THEN c.status
-                ELSE 'suppressed: ' || s.reason END AS reason
+                WHEN s.id IS NOT NULL THEN 'suppressed: ' || s.reason
+                ELSE 'suppressed: the address before it was changed' END AS reason
     FROM campaign_recipients AS r
     LEFT JOIN contacts AS c ON c.id = r.contact_id
     LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
     LEFT JOIN sent_email AS l ON l.idempotency_key = 'campaign-' || r.campaign_id || ':contact-' || r.contact_id
     WHERE r.id = ANY(%(ids)s) AND r.batch_id = %(batch)s
-      AND (l.accepted_at IS NOT NULL OR c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL)
+      AND (r.locked_by IS NULL OR l.accepted_at IS NOT NULL OR c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL
+           OR (c.email <> r.email AND EXISTS (
+               SELECT FROM suppressions AS o WHERE o.address = r.email AND o.lifted_at IS NULL)))
+), skipped AS (
+    UPDATE campaign_recipients AS r
+    SET status = CASE WHEN looked.accepted_at IS NULL THEN 'skipped' ELSE 'sent' END, reason = looked.reason,
+        sent_at = coalesce(r.sent_at, looked.accepted_at), locked_by = NULL, locked_at = NULL
+    FROM looked
+    WHERE r.id = looked.id AND r.batch_id = %(batch)s AND r.locked_by IS NOT NULL
 )
-UPDATE campaign_recipients AS r
-SET status = CASE WHEN looked.accepted_at IS NULL THEN 'skipped' ELSE 'sent' END, reason = looked.reason,
-    sent_at = coalesce(r.sent_at, looked.accepted_at), locked_by = NULL, locked_at = NULL
-FROM looked
-WHERE r.id = looked.id AND r.batch_id = %(batch)s AND r.locked_by IS NOT NULL
-RETURNING r.id
+SELECT id FROM looked
 """
 
 
@@ -136,7 +141,7 @@ class RecipientId(NamedTuple):
 
 
 def skip_ineligible(*, batch: UUID, ids: Sequence[int]) -> set[int]:
-    """Take out of a batch who may no longer be mailed, with the reason, or has got it by the ledger; return their ids."""
+    """Take out of a batch who may no longer be mailed, with the reason, or has got it already; return their ids."""
     return {row.id for row in db.fetch(RecipientId, SKIP, {"batch": batch, "ids": list(ids)})}
 
 
