@@ -264,7 +264,7 @@ def settle_as_accepted(batch: UUID, *, answer: str) -> int:
             batch=held.pk,
             state=SendBatch.State.ACCEPTED,
             answer=answer,
-            provider_id=str(held.pk),
+            provider_id=f"{held.pk}@{held.domain.name}",
             accepted=held.size,
         )
     return accepted

@@ -25,6 +25,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
     ),
     "Sending": (
         Room("Streams", "water", "campaigns.stream"),
+        Room("Unknown outcomes", "help", "campaigns.unclearbatch"),
         Room("Messages", "mail", "campaigns.message"),
         Room("Sender domains", "dns", "campaigns.senderdomain"),
         Room("Batches", "stacks", "campaigns.sendbatch"),

@@ -8,6 +8,7 @@ LOOK = (
     "campaigns.view_sendbatch",
     "campaigns.view_senderdomain",
     "campaigns.view_stream",
+    "campaigns.view_unclearbatch",
     "contacts.view_contactlist",
     "events.view_event",
 )
@@ -25,6 +26,7 @@ ROLES = {
         "campaigns.add_senderdomain",
         "campaigns.change_senderdomain",
         "campaigns.change_stream",
+        "campaigns.settle_unclearbatch",
     ),
 }
 

@@ -5,5 +5,13 @@ from campaigns.admin.campaign import CampaignAdmin
 from campaigns.admin.recipient import RecipientAdmin
 from campaigns.admin.sender import SenderDomainAdmin
 from campaigns.admin.stream import StreamAdmin
+from campaigns.admin.unclear import UnclearBatchAdmin
 
-__all__ = ["CampaignAdmin", "RecipientAdmin", "SendBatchAdmin", "SenderDomainAdmin", "StreamAdmin"]
+__all__ = [
+    "CampaignAdmin",
+    "RecipientAdmin",
+    "SendBatchAdmin",
+    "SenderDomainAdmin",
+    "StreamAdmin",
+    "UnclearBatchAdmin",
+]

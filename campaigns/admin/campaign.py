@@ -49,7 +49,7 @@ class CampaignAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
     ordering = ["-id"]
     search_fields = ["name", "subject"]
     search_help_text = "Part of a name or subject"
-    autocomplete_fields = ["domain"]
+    autocomplete_fields = ["domain", "lists"]
     actions = None
     list_per_page = 50
     warn_unsaved_form = True

@@ -32,7 +32,7 @@ class Lever:
 
 
 class LeverAdmin:
-    """Adds a page for each of `levers` to a model's admin; asking for it takes the right to change the row."""
+    """Adds a page for each of `levers` to a model's admin; asking for it takes the right to change the row, or what `may_pull` says."""
 
     levers: dict[str, Lever] = {}
 
@@ -41,7 +41,7 @@ class LeverAdmin:
         admin: Any = self
         lever = self.levers[name]
         row: Model | None = admin.get_object(request, object_id)
-        if not admin.has_change_permission(request, row):
+        if not self.may_pull(request, row):
             raise PermissionDenied
         if row is None:
             return HttpResponseRedirect(self.address("changelist"))
@@ -66,6 +66,10 @@ class LeverAdmin:
             "back": home,
         }
         return TemplateResponse(request, "admin/campaigns/campaign/confirm.html", context)
+
+    def may_pull(self, request: HttpRequest, row: Model | None) -> bool:
+        """Say whether this person may pull the levers of a row."""
+        return bool(self.has_change_permission(request, row))  # type: ignore[attr-defined]  # of the ModelAdmin beside it
 
     def address(self, page: str, *arguments: object) -> str:
         """Return the address of one of the model's own pages."""

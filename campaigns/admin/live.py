@@ -84,7 +84,7 @@ def panel(campaign: Campaign) -> dict[str, Any]:
         "reasons": at.reasons,
         "waits": [(wait, lever(campaign, wait.kind)) for wait in progress.waits(campaign, at=at)],
         "unclear": [
-            (batch, reverse("admin:campaigns_sendbatch_change", args=[batch.batch])) for batch in unclear
+            (batch, reverse("admin:campaigns_unclearbatch_change", args=[batch.batch])) for batch in unclear
         ],
         "last_minute": at.pace.last_minute if campaign.status == Status.SENDING else 0,
         "remaining": progress.span(at.remaining)

@@ -1,6 +1,6 @@
 """Everything outbound."""
 
-from campaigns.models.batch import SendBatch
+from campaigns.models.batch import SendBatch, UnclearBatch
 from campaigns.models.campaign import Campaign
 from campaigns.models.installation import Installation
 from campaigns.models.ledger import SentMessage
@@ -18,4 +18,5 @@ __all__ = [
     "SenderDomain",
     "SentMessage",
     "Stream",
+    "UnclearBatch",
 ]

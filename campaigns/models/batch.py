@@ -103,3 +103,13 @@ class SendBatch(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class UnclearBatch(SendBatch):
+    """A batch of which nobody knows yet whether the provider took it: the same rows, as a page of their own."""
+
+    class Meta:
+        proxy = True
+        verbose_name = "unknown outcome"
+        default_permissions = ("view",)
+        permissions = [("settle_unclearbatch", "Can decide what became of a send without a clear answer")]
