@@ -34,7 +34,7 @@ def settle(batch: SendBatch, *, as_sent: bool, by: str) -> bool:
 @admin.register(UnclearBatch)
 class UnclearBatchAdmin(LeverAdmin, MachineAdmin):
     change_form_template = "admin/campaigns/lever_form.html"
-    list_display = ["since", "people", "campaign", "state", "answer_in_short", "tried", "next"]
+    list_display = ["since", "people", "campaign", "standing", "answer_in_short", "tried", "next"]
     list_display_links = ["since"]
     ordering = ["started_at"]
     empty_title = "Every outcome is known"
@@ -43,7 +43,7 @@ class UnclearBatchAdmin(LeverAdmin, MachineAdmin):
         "whether it took them. Nobody is mailed twice meanwhile."
     )
     fieldsets = [
-        (None, {"fields": ["state", "campaign_link", "people", "since", "answer"]}),
+        (None, {"fields": ["standing", "campaign_link", "people", "since", "answer"]}),
         ("What was asked", {"fields": ["asks", "finding", "next"]}),
         ("Who it is about", {"fields": ["addresses"]}),
     ]
@@ -100,7 +100,7 @@ class UnclearBatchAdmin(LeverAdmin, MachineAdmin):
         return response
 
     @admin.display(description="State")
-    def state(self, batch: SendBatch) -> SafeString:
+    def standing(self, batch: SendBatch) -> SafeString:
         if batch.held_at:
             return badge("Waits for a person", STOPPED)
         return badge("Being asked about", WAITING)
