@@ -177,6 +177,13 @@ class Delivery:
                 recovery.pause_domain(batch=part.batch, reason=outcome.reason)
             self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
             return []
+        if len(part.people) == 1 and outcome.is_too_large:
+            recovery.pause_campaign(
+                batch=part.batch,
+                reason=f"{outcome.reason} (the mail itself is too large: make it smaller, then resume)",
+            )
+            self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+            return []
         if len(part.people) == 1:
             queue.fail(batch=part.batch, ids=[part.people[0].id], reason=outcome.reason)
             queue.close(batch=part.batch, state=State.RETURNED, answer=outcome.reason)

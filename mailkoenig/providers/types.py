@@ -74,6 +74,8 @@ class Outcome:
     """RETRY: how long the provider asked us to wait; None where it did not say."""
     limit: int | None = None
     """SPLIT: the most recipients a call that the domain may have from now on; None where one address is bad."""
+    is_too_large: bool = False
+    """SPLIT: the call had too many bytes; where one recipient alone has, the mail itself is too large."""
 
 
 class Provider(Protocol):

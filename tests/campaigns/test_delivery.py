@@ -443,3 +443,17 @@ def test_a_smaller_stream_batch_takes_effect_at_the_next_claim(
     delivery.send_one(campaign.pk)
 
     assert [call.recipients for call in simulator.calls] == [2]
+
+
+def test_a_mail_that_is_too_large_for_one_pauses_the_campaign_after_a_few_calls(
+    campaign: Campaign, delivery: Delivery, simulator: Simulator
+) -> None:
+    recipients(campaign, 64)
+    simulator.fault(Fault("too_large", times=None))
+
+    delivery.send_one(campaign.pk)
+
+    campaign.refresh_from_db()
+    assert (campaign.status, states(campaign)) == ("paused", {"pending": 64})
+    assert "too large" in campaign.status_reason
+    assert [call.recipients for call in simulator.calls] == [64, 32, 16, 8, 4, 2, 1]

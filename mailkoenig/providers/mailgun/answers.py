@@ -69,7 +69,9 @@ def refusal(*, status: int, words: str, reason: str) -> Outcome:
         return Outcome(Kind.SPLIT, reason, limit=stated_limit(words))
     if status in (401, 402, 403, 404, 407) or NOT_ALLOWED.search(words):
         return Outcome(Kind.PAUSE_DOMAIN, reason)
-    if status == 413 or BAD_ADDRESS.search(words):
+    if status == 413:
+        return Outcome(Kind.SPLIT, reason, is_too_large=True)
+    if BAD_ADDRESS.search(words):
         return Outcome(Kind.SPLIT, reason)
     if status == 408 or status == 425:
         return Outcome(Kind.RETRY, reason)
