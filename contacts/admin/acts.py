@@ -16,8 +16,6 @@ from django.template.response import TemplateResponse
 from contacts import services
 from contacts.models import Contact
 
-MOST = 50_000
-
 
 @dataclass(frozen=True, slots=True)
 class Act:
@@ -34,6 +32,8 @@ class Act:
     """Takes the contacts and who did it; returns how many changed."""
     done: str
     """What happened, with {people} in it."""
+    most: int
+    """More would outlast the patience of a browser or a proxy."""
 
 
 DELETE = Act(
@@ -46,6 +46,7 @@ DELETE = Act(
     "suppressed, and past campaigns keep their figures.",
     lambda ids, by: services.delete_contacts(ids),
     "Deleted {people}.",
+    50_000,
 )
 SUPPRESS = Act(
     "suppress",
@@ -56,6 +57,7 @@ SUPPRESS = Act(
     "Receipts still go out. Each can be lifted again, one by one, on the contact's page.",
     lambda ids, by: services.suppress_contacts(ids, by=by),
     "{people} get no campaigns any more.",
+    10_000,
 )
 
 
@@ -68,11 +70,11 @@ def perform(
     model_admin: Any, request: HttpRequest, queryset: QuerySet[Contact], *, act: Act
 ) -> HttpResponse | None:
     """Ask, and once the very count that was shown is confirmed, do."""
-    ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: MOST + 1])
-    if len(ids) > MOST:
+    ids = list(queryset.order_by("pk").values_list("pk", flat=True)[: act.most + 1])
+    if len(ids) > act.most:
         messages.error(
             request,
-            f"That are more than {MOST:,} contacts, too many for one go: narrow the list by a search or filter first.",
+            f"That are more than {act.most:,} contacts, too many for one go: narrow the list by a search or filter first.",
         )
         return None
     if request.POST.get("confirmed") != str(len(ids)):

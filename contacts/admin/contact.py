@@ -122,9 +122,9 @@ class ContactAdmin(BigTableAdmin):
         standing = standing_suppression(contact)
         if standing is None:
             return None if contact.status == Status.ACTIVE else "Set without a suppression."
-        said = f" by {standing.source}" if standing.source else ""
+        said = f" ({standing.source})" if standing.source else ""
         scope = SCOPE[Suppression.Scope(standing.scope)]
-        return f"{standing.get_reason_display()}{said}, since {standing.created_at:%Y-%m-%d}: stops {scope}."
+        return f"{standing.get_reason_display()} on {standing.created_at:%Y-%m-%d}{said}. It stops {scope}."
 
     # Many at once
 

@@ -77,13 +77,13 @@ class ContactImportAdmin(MachineAdmin):
     search_help_text = "Part of a file's name"
     empty_title = "No imports yet"
     empty_text = "Every file of contacts that was brought in shows here, with the rows that were not taken. Begin at Contacts, “Import contacts”."
-    fieldsets = [
-        (None, {"fields": ["file_name", "list", "update", "by", "when"]}),
-        (
-            "What became of the rows",
-            {"fields": ["read", "created", "updated", "unchanged", "skipped", "refused"]},
-        ),
-    ]
+    fields = ["file_name", "list", "known", "by", "when"]
+
+    @admin.display(description="Known contacts")
+    def known(self, contact_import: ContactImport) -> str:
+        return (
+            "names and attributes changed too" if contact_import.update else "kept their names and attributes"
+        )
 
     @admin.display(description="By", empty_value="the command line")
     def by(self, contact_import: ContactImport) -> str | None:
@@ -112,7 +112,9 @@ def account(contact_import: ContactImport, *, page: str) -> dict[str, Any]:
     """Return what the page of an import shows beside its fields: rows not taken, and what to do next."""
     missing = contact_import.skipped + contact_import.refused
     contacts: ContactList | None = contact_import.list
+    counts = ("created", "updated", "unchanged", "skipped", "refused")
     return {
+        "counts": [(name, getattr(contact_import, name)) for name in counts],
         "refusals": Paginator(contact_import.refusals.order_by("row"), REFUSALS_A_PAGE).get_page(page),
         "missing": missing,
         "kept": REFUSALS_KEPT if missing > REFUSALS_KEPT else 0,
