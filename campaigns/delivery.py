@@ -95,9 +95,8 @@ class Delivery:
                 )
                 return None
             if not queue.start(batch=part.batch, people=len(left), version=version, probing=probing):
-                self.back(
-                    part, "Something was paused before the call.", after=timedelta(0), refund=NOT_COUNTED
-                )
+                words = "Something was paused before the call, or its stream had no room for it."
+                self.back(part, words, after=timedelta(0), refund=NOT_COUNTED)
                 return None
         return left
 

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
@@ -25,8 +25,8 @@ LAST_MOMENT = 3.0
 class Turns:
     """Campaigns take turns, one batch each, so that a large one can't starve a small one."""
 
-    def __init__(self, *, fresh_for: float, gate: Gate) -> None:
-        self.gate = gate
+    def __init__(self, *, fresh_for: float, look: Callable[[], list[int]]) -> None:
+        self.look = look
         self.lock = threading.Lock()
         self.campaigns: list[int] = []
         self.position = 0
@@ -37,7 +37,7 @@ class Turns:
         """Return the campaign whose turn it is; None when nobody waits. Looks at the database once a while only."""
         with self.lock:
             if time.monotonic() - self.looked_at >= self.fresh_for:
-                self.campaigns = [] if self.gate.reason() else queue.ready()
+                self.campaigns = self.look()
                 self.looked_at = time.monotonic()
             if not self.campaigns:
                 return None
@@ -49,6 +49,11 @@ class Turns:
         with self.lock:
             if campaign in self.campaigns:
                 self.campaigns.remove(campaign)
+
+    def look_again_if_empty(self) -> None:
+        """Look at the database at the next turn: a call has ended, so its stream has room again."""
+        if not self.campaigns:
+            self.look_again()
 
     def look_again(self) -> None:
         """Look at the database at the next turn."""
@@ -66,17 +71,24 @@ class Sender:
         concurrency: int | None = None,
         poll: float | None = None,
         chores: Sequence[Callable[[], bool]] = (),
+        streams: Collection[str] = (),
     ) -> None:
         self.worker = worker
         self.provider = provider
         self.concurrency = concurrency or settings.SENDER_CONCURRENCY
         self.poll = poll or settings.SENDER_POLL
         self.gate = Gate()
-        self.turns = Turns(fresh_for=self.poll, gate=self.gate)
+        self.turns = Turns(fresh_for=self.poll, look=self.ready)
         self.chores = chores
+        self.streams = streams
         self.stop = threading.Event()
         self.abort = threading.Event()
         self.providers: list[Provider] = []
+
+    def ready(self) -> list[int]:
+        """Return the campaigns that this worker may send something of now."""
+        serves_campaigns = not self.streams or "campaigns" in self.streams
+        return queue.ready() if serves_campaigns and not self.gate.reason() else []
 
     def delivery(self) -> Delivery:
         """Return what one thread sends with."""
@@ -93,7 +105,7 @@ class Sender:
         if self.gate.reason():
             return busy
         busy |= housekeeping.turn()
-        for campaign in queue.ready():
+        for campaign in self.ready():
             busy |= delivery.send_one(campaign)
         return busy | housekeeping.complete()
 
@@ -150,7 +162,9 @@ class Sender:
         campaign = self.turns.next()
         if campaign is None:
             return False
-        if not delivery.send_one(campaign):
+        if delivery.send_one(campaign):
+            self.turns.look_again_if_empty()
+        else:
             self.turns.drop(campaign)
         return True
 

@@ -94,6 +94,8 @@ class SendBatch(models.Model):
                 name="batch_open", fields=["lease_expires_at"], condition=Q(state__in=["leased", "in_flight"])
             ),
             # the admin's list of calls, the newest first.
+            # The function stream_room: what went out within the last minute.
+            models.Index(name="batch_recent", fields=["stream", "started_at"]),
             models.Index(name="batch_newest", fields=["-claimed_at"]),
             # campaigns.sql.unclear.ASK: the few whose outcome is not known.
             models.Index(name="batch_unclear", fields=["next_ask_at"], condition=Q(state="unknown")),

@@ -22,8 +22,8 @@ class Stream(models.Model):
     paused_reason = models.TextField(blank=True, default="", db_default="")
     paused_by = models.CharField(max_length=150, blank=True, default="", db_default="")
     concurrency = models.PositiveIntegerField(
-        default=4,
-        db_default=4,
+        default=16,
+        db_default=16,
         validators=[MinValueValidator(1)],
         help_text="Calls at the same time, over all workers.",
     )

@@ -14,7 +14,7 @@ JOIN sender_domains AS d ON d.id = c.domain_id
 WHERE c.status = 'sending'
   AND d.status = 'active' AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
   AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp())
-  AND EXISTS (SELECT FROM streams AS s WHERE s.name = 'campaigns' AND NOT s.paused)
+  AND EXISTS (SELECT FROM streams AS s WHERE s.name = 'campaigns' AND stream_room(s.id) > 0)
   AND EXISTS (
     SELECT FROM campaign_recipients AS r
     WHERE r.campaign_id = c.id AND r.status = 'pending' AND r.next_attempt_at <= statement_timestamp()
@@ -56,11 +56,11 @@ def probe(*, campaign: int, wait: timedelta) -> bool:
 CLAIM = """
 WITH turn AS MATERIALIZED (
     SELECT c.id AS campaign_id, d.id AS domain_id, s.id AS stream_id, s.lease,
-           least(s.batch_size, coalesce(d.batch_limit, s.batch_size)) AS size
+           least(stream_room(s.id), d.batch_limit) AS size
     FROM campaigns AS c
     JOIN sender_domains AS d ON d.id = c.domain_id
     JOIN streams AS s ON s.name = 'campaigns'
-    WHERE c.id = %(campaign)s AND c.status = 'sending' AND NOT s.paused AND d.status = 'active'
+    WHERE c.id = %(campaign)s AND c.status = 'sending' AND d.status = 'active'
       AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
   AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp() OR %(probing)s)
 ), due AS MATERIALIZED (
@@ -121,7 +121,7 @@ WITH looked AS MATERIALIZED (
     LEFT JOIN contacts AS c ON c.id = r.contact_id
     LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
     LEFT JOIN sent_email AS l ON l.idempotency_key = 'campaign-' || r.campaign_id || ':contact-' || r.contact_id
-    WHERE r.id = ANY(%(ids)s) AND r.batch_id = %(batch)s
+    WHERE r.id = ANY(%(ids)s::bigint[]) AND r.batch_id = %(batch)s
       AND (r.locked_by IS NULL OR l.accepted_at IS NOT NULL OR c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL
            OR (c.email <> r.email AND EXISTS (
                SELECT FROM suppressions AS o WHERE o.address = r.email AND o.lifted_at IS NULL)))
@@ -142,15 +142,21 @@ class RecipientId(NamedTuple):
 
 def skip_ineligible(*, batch: UUID, ids: Sequence[int]) -> set[int]:
     """Take out of a batch who may no longer be mailed, with the reason, or has got it already; return their ids."""
-    return {row.id for row in db.fetch(RecipientId, SKIP, {"batch": batch, "ids": list(ids)})}
+    return {row.id for row in db.fetch(RecipientId, SKIP, {"batch": batch, "ids": db.array(ids)})}
 
 
+# Whoever begins a call holds its stream until that is committed, so that all workers together keep to its limits.
+LOCK_STREAM = """
+SELECT s.id FROM streams AS s JOIN send_batches AS b ON b.stream_id = s.id
+WHERE b.id = %(batch)s
+FOR NO KEY UPDATE OF s
+"""
 START = """
 UPDATE send_batches AS b
 SET state = 'in_flight', size = %(people)s, version_id = %(version)s, started_at = statement_timestamp(), lease_expires_at = statement_timestamp() + s.lease
 FROM streams AS s, campaigns AS c, sender_domains AS d
 WHERE b.id = %(batch)s AND b.state = 'leased'
-  AND s.id = b.stream_id AND NOT s.paused
+  AND s.id = b.stream_id AND stream_room(s.id) >= %(people)s
   AND c.id = b.campaign_id AND c.status = 'sending'
   AND d.id = b.domain_id AND d.status = 'active'
   AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
@@ -160,7 +166,11 @@ RETURNING b.started_at
 
 
 def start(*, batch: UUID, people: int, version: int | None = None, probing: bool = False) -> bool:
-    """Mark that the call to so many `people` may begin; False when the lease is gone or something has been paused meanwhile."""
+    """Mark that the call to so many `people` may begin, within a transaction.
+
+    False when the lease is gone, something has been paused meanwhile, or its stream has no room for them now.
+    """
+    db.value(LOCK_STREAM, {"batch": batch})
     return (
         db.value(START, {"batch": batch, "people": people, "version": version, "probing": probing})
         is not None
@@ -184,7 +194,7 @@ WITH taken AS (
     UPDATE campaign_recipients
     SET status = CASE WHEN status IN ('sending', 'unknown') THEN 'sent' ELSE status END,
         sent_at = coalesce(sent_at, statement_timestamp()), locked_by = NULL, locked_at = NULL
-    WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s
+    WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s
     RETURNING id, campaign_id, contact_id, sent_at
 ), ledger AS (
     INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
@@ -201,7 +211,7 @@ def accept(*, batch: UUID, ids: Sequence[int]) -> int:
 
     Return how many there were.
     """
-    return int(db.value(ACCEPT, {"batch": batch, "ids": list(ids)}))
+    return int(db.value(ACCEPT, {"batch": batch, "ids": db.array(ids)}))
 
 
 RETURN = """
@@ -267,13 +277,13 @@ def mark_unknown(*, batch: UUID, reason: str, first_ask: timedelta) -> int:
 FAIL = """
 UPDATE campaign_recipients
 SET status = 'failed', reason = %(reason)s, locked_by = NULL, locked_at = NULL
-WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s AND status = 'sending'
+WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s AND status = 'sending'
 """
 
 
 def fail(*, batch: UUID, ids: Sequence[int], reason: str) -> int:
     """End it for these of a batch, with the provider's words."""
-    return db.execute(FAIL, {"batch": batch, "ids": list(ids), "reason": reason})
+    return db.execute(FAIL, {"batch": batch, "ids": db.array(ids), "reason": reason})
 
 
 SPLIT = """
@@ -286,10 +296,10 @@ WITH part AS (
 )
 UPDATE campaign_recipients
 SET batch_id = %(part)s, locked_at = statement_timestamp()
-WHERE id = ANY(%(ids)s) AND batch_id = %(batch)s AND status = 'sending'
+WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s AND status = 'sending'
 """
 
 
 def split_off(*, batch: UUID, part: UUID, ids: Sequence[int]) -> int:
     """Move these of a locked batch into the new batch `part` with a lease of its own; their attempts stay."""
-    return db.execute(SPLIT, {"batch": batch, "part": part, "ids": list(ids), "size": len(ids)})
+    return db.execute(SPLIT, {"batch": batch, "part": part, "ids": db.array(ids), "size": len(ids)})

@@ -47,7 +47,7 @@ class Command(BaseCommand):
         worker = options["worker"] or f"{socket.gethostname()}-{os.getpid()}"
         warn_about_leases()
         log = MailgunLog()
-        sender = Sender(worker=worker, chores=[partial(resolver.turn, log)])
+        sender = Sender(worker=worker, chores=[partial(resolver.turn, log)], streams=streams)
 
         def end(number: int, frame: FrameType | None) -> None:
             if sender.stop.is_set():
