@@ -1,7 +1,7 @@
 """What stands inside a tag, as functions of a person. Django parses it; only our names and filters exist in it."""
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from django.template import TemplateSyntaxError
@@ -15,6 +15,7 @@ Evaluate = Callable[[Person], Any]
 Condition = Callable[[Person], bool]
 
 MOST_FILTERS = 8
+MOST_REMEMBERED = 100
 LITERALS = {"True": "true", "False": "false", "None": ""}
 FALSE = frozenset({"", "0", "false", "False", "FALSE"})
 
@@ -143,6 +144,25 @@ def condition(tree: TokenBase) -> Condition:
     """Return the truth of a parsed condition as a function of a person."""
     value = evaluate(tree)
     return lambda person: is_true(value(person))
+
+
+def remembered(holds: Condition, *, names: Set[str]) -> Condition:
+    """Return a condition that is computed once for all people whose attributes `names` are the same."""
+    if not names or names & BUILT_IN.keys():
+        return holds
+    reads = [attribute_of(name) for name in sorted(names)]
+    known: dict[tuple[str, ...], bool] = {}
+
+    def recalled(person: Person) -> bool:
+        facts = tuple([read(person) for read in reads])
+        found = known.get(facts)
+        if found is None:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            found = known[facts] = holds(person)
+        return found
+
+    return recalled
 
 
 def evaluate(tree: TokenBase) -> Evaluate:

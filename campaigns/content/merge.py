@@ -18,6 +18,7 @@ from campaigns.content.expressions import (
     Refused,
     condition,
     first_of,
+    remembered,
 )
 from campaigns.content.meaning import Block, Meaning, Variable
 from campaigns.content.people import BUILT_IN
@@ -226,9 +227,9 @@ class Reader:
         block.conditions.append(never)
         parser = ConditionParser(parts)
         tree = parser.parse()
-        for expression in parser.expressions:
-            block.names |= self.checked(expression)
-        block.conditions[-1] = condition(tree)
+        names = frozenset[str]().union(*(self.checked(expression) for expression in parser.expressions))
+        block.names |= names
+        block.conditions[-1] = remembered(condition(tree), names=names)
 
     def add(self, variable: Variable) -> str:
         variables = self.meaning.variables

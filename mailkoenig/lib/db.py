@@ -1,6 +1,6 @@
 """Rows from hand-written SQL, as the named tuples that callers declare."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -37,6 +37,11 @@ def execute(sql: str, parameters: Mapping[str, Any] | None = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return int(cursor.rowcount)
+
+
+def array(numbers: Iterable[int]) -> str:
+    """Return whole numbers as PostgreSQL writes an array; the driver takes ten times as long for a list of a thousand."""
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
 def now() -> datetime:
