@@ -14,7 +14,7 @@ JOIN sender_domains AS d ON d.id = c.domain_id
 WHERE c.status = 'sending'
   AND d.status = 'active' AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
   AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp())
-  AND EXISTS (SELECT FROM streams AS s WHERE s.name = 'campaigns' AND NOT s.paused)
+  AND EXISTS (SELECT FROM streams AS s WHERE s.name = 'campaigns' AND stream_room(s.id) > 0)
   AND EXISTS (
     SELECT FROM campaign_recipients AS r
     WHERE r.campaign_id = c.id AND r.status = 'pending' AND r.next_attempt_at <= statement_timestamp()
@@ -56,11 +56,11 @@ def probe(*, campaign: int, wait: timedelta) -> bool:
 CLAIM = """
 WITH turn AS MATERIALIZED (
     SELECT c.id AS campaign_id, d.id AS domain_id, s.id AS stream_id, s.lease,
-           least(s.batch_size, coalesce(d.batch_limit, s.batch_size)) AS size
+           least(stream_room(s.id), d.batch_limit) AS size
     FROM campaigns AS c
     JOIN sender_domains AS d ON d.id = c.domain_id
     JOIN streams AS s ON s.name = 'campaigns'
-    WHERE c.id = %(campaign)s AND c.status = 'sending' AND NOT s.paused AND d.status = 'active'
+    WHERE c.id = %(campaign)s AND c.status = 'sending' AND d.status = 'active'
       AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
   AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp() OR %(probing)s)
 ), due AS MATERIALIZED (
@@ -145,12 +145,18 @@ def skip_ineligible(*, batch: UUID, ids: Sequence[int]) -> set[int]:
     return {row.id for row in db.fetch(RecipientId, SKIP, {"batch": batch, "ids": db.array(ids)})}
 
 
+# Whoever begins a call holds its stream until that is committed, so that all workers together keep to its limits.
+LOCK_STREAM = """
+SELECT s.id FROM streams AS s JOIN send_batches AS b ON b.stream_id = s.id
+WHERE b.id = %(batch)s
+FOR NO KEY UPDATE OF s
+"""
 START = """
 UPDATE send_batches AS b
 SET state = 'in_flight', size = %(people)s, version_id = %(version)s, started_at = statement_timestamp(), lease_expires_at = statement_timestamp() + s.lease
 FROM streams AS s, campaigns AS c, sender_domains AS d
 WHERE b.id = %(batch)s AND b.state = 'leased'
-  AND s.id = b.stream_id AND NOT s.paused
+  AND s.id = b.stream_id AND stream_room(s.id) >= %(people)s
   AND c.id = b.campaign_id AND c.status = 'sending'
   AND d.id = b.domain_id AND d.status = 'active'
   AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
@@ -160,7 +166,11 @@ RETURNING b.started_at
 
 
 def start(*, batch: UUID, people: int, version: int | None = None, probing: bool = False) -> bool:
-    """Mark that the call to so many `people` may begin; False when the lease is gone or something has been paused meanwhile."""
+    """Mark that the call to so many `people` may begin, within a transaction.
+
+    False when the lease is gone, something has been paused meanwhile, or its stream has no room for them now.
+    """
+    db.value(LOCK_STREAM, {"batch": batch})
     return (
         db.value(START, {"batch": batch, "people": people, "version": version, "probing": probing})
         is not None
