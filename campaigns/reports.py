@@ -73,7 +73,7 @@ class UnknownBatch(NamedTuple):
 
     def standing(self) -> str:
         """Say what was tried and what happens next."""
-        tried = f"asked {self.asks} times: {self.finding}" if self.asks else "not asked yet"
+        tried = f"Asked {self.asks} times: {self.finding}" if self.asks else "Not asked yet."
         if self.is_held:
             return f"{tried} It waits for a decision."
         return (

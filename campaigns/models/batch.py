@@ -115,3 +115,6 @@ class UnclearBatch(SendBatch):
         verbose_name = "unknown outcome"
         default_permissions = ("view",)
         permissions = [("settle_unclearbatch", "Can decide what became of a send without a clear answer")]
+
+    def __str__(self) -> str:
+        return f"{self.size:,} people of {self.campaign}"
