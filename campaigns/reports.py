@@ -1,7 +1,7 @@
 """Numbers of a campaign, from its own rows."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -151,3 +151,30 @@ class Address(NamedTuple):
 def people_of(campaign: int | None, *, batch: UUID, limit: int) -> list[Address]:
     """Return the first people of a batch that is open."""
     return db.fetch(Address, PEOPLE_OF, {"campaign": campaign, "batch": batch, "limit": limit})
+
+
+# Only what the provider took can be heard of. One campaign is looked at whole, all of them over the last days.
+SILENT = """
+SELECT b.campaign_id, max(d.name), min(b.settled_at), count(*)
+FROM send_batches AS b JOIN sender_domains AS d ON d.id = b.domain_id
+WHERE b.state = 'accepted' AND b.campaign_id IS NOT NULL
+  AND CASE WHEN %(campaign)s::bigint IS NULL THEN b.claimed_at > statement_timestamp() - interval '2 days'
+           ELSE b.campaign_id = %(campaign)s::bigint END
+GROUP BY b.campaign_id
+HAVING min(b.settled_at) <= statement_timestamp() - %(after)s AND count(b.evidence_at) = 0
+ORDER BY b.campaign_id
+"""
+
+
+class Silent(NamedTuple):
+    """A campaign that the provider took, `since` when, and has reported nothing of at all."""
+
+    campaign: int
+    domain: str
+    since: datetime
+    batches: int
+
+
+def silent_campaigns(*, after: timedelta, campaign: int | None = None) -> list[Silent]:
+    """Return the campaigns whose first acceptance is longer than `after` ago and of which no event has come back."""
+    return db.fetch(Silent, SILENT, {"after": after, "campaign": campaign})

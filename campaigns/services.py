@@ -1,5 +1,6 @@
 """What may be done to a campaign, and what an event does to its people. The only writer of this app's tables besides `sql`."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -239,6 +240,18 @@ def record_event(event: ProviderEvent) -> int | None:
     if recorded.proven == SendBatch.State.UNKNOWN and event.batch:
         settle_as_accepted(event.batch, answer="An event of the provider proves that it was accepted.")
     return recorded.recipient
+
+
+def accepted_already(events: Sequence[ProviderEvent]) -> list[ProviderEvent]:
+    """Return those of many acceptances from which nothing follows: we know that batch and person as accepted."""
+    places = feedback.accepted_already(
+        recipients=[event.recipient for event in events],
+        addresses=[event.address for event in events],
+        batches=[event.batch for event in events],
+        moments=[event.occurred_at for event in events],
+        ladder=[status.value for status in states.LADDER],
+    )
+    return [event for place, event in enumerate(events, start=1) if place in places]
 
 
 def failure_reason(event: ProviderEvent) -> str:

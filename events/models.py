@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from campaigns.models import Recipient
+from campaigns.models import Recipient, SenderDomain
 
 
 class Event(models.Model):
@@ -78,3 +78,47 @@ class WebhookToken(models.Model):
 
     def __str__(self) -> str:
         return self.token[:8]
+
+
+class PollCursor(models.Model):
+    """How far the provider's log of one domain has been read. The row is also the lease of who reads it."""
+
+    domain = models.OneToOneField(
+        SenderDomain, on_delete=models.CASCADE, primary_key=True, related_name="poll_cursor"
+    )
+    read_to = models.DateTimeField(
+        help_text="All that the log showed up to here was read. The next reading begins some time earlier, for what it shows late."
+    )
+    position = models.DateTimeField(
+        null=True, blank=True, help_text="How far the reading that is under way has come."
+    )
+    began_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when it is under way; up to this moment it reads."
+    )
+    next_at = models.DateTimeField(db_default=Now(), help_text="When it is read next.")
+    lease = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    failures = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Readings in a row that got no answer."
+    )
+    finding = models.TextField(
+        blank=True, default="", db_default="", help_text="Why it could not be read last time."
+    )
+
+    class Meta:
+        db_table = "poll_cursors"
+        constraints = [
+            models.CheckConstraint(
+                name="poll_under_way_has_a_position_and_an_end",
+                condition=Q(position__isnull=True, began_at__isnull=True)
+                | Q(position__isnull=False, began_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="poll_leased_for_a_time",
+                condition=Q(lease__isnull=True, lease_expires_at__isnull=True)
+                | Q(lease__isnull=False, lease_expires_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"log of {self.domain_id}"

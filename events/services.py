@@ -1,6 +1,7 @@
 """What follows from an event of the provider. The only writer of this app's tables besides `sql`."""
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 
 import psycopg
@@ -66,6 +67,15 @@ def _ingest(event: ProviderEvent, *, source: Event.Source, proof: Proof | None) 
         sql.attach(recorded.event, recipient=recipient)
     suppress(event)
     return True
+
+
+@transaction.atomic
+def ingest_acceptances(events: Sequence[ProviderEvent], *, source: Event.Source) -> list[ProviderEvent]:
+    """Record at once those of many acceptances that tell nothing new about their mail, and return the others."""
+    plain = campaigns.accepted_already(events)
+    sql.record_many(plain, source=source.value)
+    taken = set(map(id, plain))
+    return [event for event in events if id(event) not in taken]
 
 
 def suppress(event: ProviderEvent) -> None:

@@ -119,6 +119,13 @@ WEBHOOK_MAX_BYTES = whole("WEBHOOK_MAX_BYTES", 1_048_576)
 WEBHOOK_MAX_AGE = seconds("WEBHOOK_MAX_AGE", 86_400)
 WEBHOOK_MAX_AHEAD = seconds("WEBHOOK_MAX_AHEAD", 300)
 
+# What comes back without a webhook: the provider's log is read every so often, over a window that overlaps the last one
+
+EVENTS_POLL_EVERY = whole("EVENTS_POLL_EVERY", 300, least=0)
+EVENTS_POLL_OVERLAP = seconds("EVENTS_POLL_OVERLAP", 1800)
+# A campaign of which nothing was heard for so long after its first acceptance is said to be silent.
+EVENTS_SILENCE_AFTER = seconds("EVENTS_SILENCE_AFTER", 900)
+
 # The sender
 
 SENDER_CONCURRENCY = whole("SENDER_CONCURRENCY", 4)

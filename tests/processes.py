@@ -26,6 +26,8 @@ def environment(**extra: str) -> Mapping[str, str]:
         "MAILGUN_API_URL": settings.MAILGUN_API_URL,
         "LOG_LEVEL": "INFO",
         "SENDER_POLL": "0.1",
+        # Only tests about it read the log: it would clear up what others want to see unclear.
+        "EVENTS_POLL_EVERY": "0",
         "PYTHONWARNINGS": "error",
         "PYTHONUNBUFFERED": "1",
         **extra,

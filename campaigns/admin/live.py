@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns import progress, reports
+from campaigns import progress, reports, silence
 from campaigns.admin.words import RECIPIENT, Look
 from campaigns.models import Campaign, Recipient
 
@@ -91,6 +91,7 @@ def panel(campaign: Campaign) -> dict[str, Any]:
         if at.remaining and campaign.status == Status.SENDING
         else "",
         "as_of": progress.clock(at.pace.now),
+        "silent": silence.words(campaign.pk) if at.numbers.accepted else "",
         "selecting": campaign.status == Status.SENDING and campaign.snapshot_finished_at is None,
         "batches": f"{reverse('admin:campaigns_sendbatch_changelist')}?campaign__id__exact={campaign.pk}",
         "everybody": people(campaign),

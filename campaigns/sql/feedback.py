@@ -120,3 +120,47 @@ SELECT id FROM campaign_recipients WHERE campaign_id = %(campaign)s AND batch_id
 def unknown_people(*, campaign: int, batch: UUID) -> list[int]:
     """Return the people of a batch whose outcome is not known."""
     return [row.id for row in db.fetch(RecipientId, PEOPLE, {"campaign": campaign, "batch": batch})]
+
+
+# For acceptances that tell nothing new, many at once. Only the batch's first proof is written.
+ACCEPTED_ALREADY = """
+WITH given AS (
+    SELECT * FROM unnest(
+        %(recipients)s::bigint[], %(addresses)s::text[], %(batches)s::uuid[], %(moments)s::timestamptz[]
+    ) WITH ORDINALITY AS given (recipient, address, batch, occurred_at, place)
+), settled AS MATERIALIZED (
+    SELECT given.place, given.batch, given.occurred_at
+    FROM given
+    JOIN send_batches AS b ON b.id = given.batch AND b.state = 'accepted'
+    JOIN campaign_recipients AS r ON r.id = given.recipient AND r.email = given.address
+    WHERE r.sent_at IS NOT NULL AND r.status = ANY(%(ladder)s)
+), evidence AS (
+    UPDATE send_batches AS b SET evidence_at = first.occurred_at
+    FROM (SELECT batch, min(occurred_at) AS occurred_at FROM settled GROUP BY batch) AS first
+    WHERE b.id = first.batch AND b.evidence_at IS NULL
+)
+SELECT place FROM settled
+"""
+
+
+class Place(NamedTuple):
+    place: int
+
+
+def accepted_already(
+    *,
+    recipients: Sequence[int | None],
+    addresses: Sequence[str],
+    batches: Sequence[UUID | None],
+    moments: Sequence[datetime],
+    ladder: Sequence[str],
+) -> set[int]:
+    """Return the places, from 1, of acceptances of people and batches that are known as accepted."""
+    parameters = {
+        "recipients": list(recipients),
+        "addresses": list(addresses),
+        "batches": list(batches),
+        "moments": list(moments),
+        "ladder": list(ladder),
+    }
+    return {row.place for row in db.fetch(Place, ACCEPTED_ALREADY, parameters)}

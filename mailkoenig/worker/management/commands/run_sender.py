@@ -4,18 +4,16 @@ import logging
 import os
 import signal
 import socket
-from functools import partial
 from types import FrameType
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from campaigns import resolver
 from campaigns.models import Stream
 from campaigns.sender import Sender
 from mailkoenig.lib.command import UserError
-from mailkoenig.providers.mailgun.log import MailgunLog
+from mailkoenig.worker.chores import chores
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +44,7 @@ class Command(BaseCommand):
                 raise UserError(f"There is no stream {name!r}: choose from {', '.join(sorted(known))}.")
         worker = options["worker"] or f"{socket.gethostname()}-{os.getpid()}"
         warn_about_leases()
-        log = MailgunLog()
-        sender = Sender(worker=worker, chores=[partial(resolver.turn, log)], streams=streams)
+        sender = Sender(worker=worker, chores=chores(), streams=streams)
 
         def end(number: int, frame: FrameType | None) -> None:
             if sender.stop.is_set():
