@@ -38,6 +38,8 @@ def normalise(text: str) -> str:
         return address
     if not address:
         raise InvalidAddress("There is no address.")
+    if "@" not in address:  # the library says the same, a hundred times slower
+        raise InvalidAddress("An email address must have an @-sign.")
     try:
         valid = validate_email(
             address, check_deliverability=False, allow_smtputf8=False, test_environment=True, strict=True

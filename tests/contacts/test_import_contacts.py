@@ -354,7 +354,7 @@ def test_summary_says_what_happened_and_what_to_do_next(written: Any) -> None:
     assert out.getvalue().splitlines() == [
         "row 2: An email address must have an @-sign.",
         "2 read, 1 created, 0 updated, 0 unchanged, 0 skipped, 1 refused.",
-        "Mend the 1 refused rows and import the file again: the others stay as they are.",
+        "Mend the refused rows and import the file again: the others stay as they are.",
     ]
 
 

@@ -124,7 +124,7 @@ def next_step(report: Report, *, list_name: str, update: bool) -> str:
     if report.contact_import is None:
         return "Nothing was written: run it again without --dry-run."
     if report.refused:
-        return f"Mend the {report.refused:,} refused rows and import the file again: the others stay as they are."
+        return "Mend the refused rows and import the file again: the others stay as they are."
     if report.unchanged and not update:
         return "Known contacts keep their names and attributes: run it again with --update to change them."
     if list_name:
