@@ -13,7 +13,8 @@ from campaigns.sql import queue, recovery, snapshot
 
 logger = logging.getLogger(__name__)
 
-# From this many new rows on the planner is told about them at once.
+# From this many new rows on the planner is told about them at once: at the beginning and at the end of a list, as it reads
+# as long for that as a chunk takes.
 WORTH_ANALYZING = 10_000
 
 
@@ -61,13 +62,15 @@ def take_snapshot(*, limit: int = snapshot.CHUNK) -> bool:
             snapshot.finish(at.campaign)
             return True
         chunk = snapshot.take(campaign=at.campaign, list_id=list_id, after=at.contact, limit=limit)
-        if chunk.members == limit and chunk.last is not None:
+        is_end_of_list = chunk.members < limit
+        if not is_end_of_list and chunk.last is not None:
             snapshot.advance(campaign=at.campaign, list_id=list_id, contact=chunk.last)
         elif following := snapshot.next_list(campaign=at.campaign, after=list_id):
             snapshot.advance(campaign=at.campaign, list_id=following, contact=0)
         else:
             snapshot.finish(at.campaign)
-    if chunk.taken >= min(WORTH_ANALYZING, limit):
+    is_long_list = at.contact > 0 or chunk.taken >= WORTH_ANALYZING
+    if is_long_list and (at.contact == 0 or is_end_of_list):
         snapshot.analyze()
     return True
 
