@@ -32,12 +32,14 @@ class Refusal(NamedTuple):
 
     row: int
     reason: str
+    is_refused: bool
+    """False where nothing is wrong with the row: its address is suppressed, or stands in the file already."""
 
 
 class Refusals:
     """Every row that was not taken, refused or skipped, in the order of the file; on disk, so there may be millions."""
 
-    def __init__(self, verdicts: Iterable[tuple[int, str]]) -> None:
+    def __init__(self, verdicts: Iterable[tuple[int, str, bool]]) -> None:
         self.file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when this object goes
         weakref.finalize(self, self.file.close)
         for verdict in verdicts:

@@ -136,13 +136,13 @@ def keep_refusals(contact_import: int, *, most: int) -> int:
     return db.execute(KEEP_REFUSALS, {"contact_import": contact_import, "most": most})
 
 
-VERDICTS = "COPY (SELECT row, reason FROM import_verdicts ORDER BY row) TO STDOUT"
+VERDICTS = "COPY (SELECT row, reason, is_refused FROM import_verdicts ORDER BY row) TO STDOUT"
 
 
-def verdicts() -> Iterator[tuple[int, str]]:
-    """Yield row and reason of every row that was not taken, in flat memory."""
+def verdicts() -> Iterator[tuple[int, str, bool]]:
+    """Yield every row that was not taken, why, and whether it was refused or skipped; in flat memory."""
     with connection.cursor() as cursor, cursor.copy(VERDICTS) as copy:
-        copy.set_types(["int4", "text"])
+        copy.set_types(["int4", "text", "bool"])
         yield from copy.rows()
 
 

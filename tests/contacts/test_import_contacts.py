@@ -25,7 +25,8 @@ def run(path: Path | str, *options: str) -> dict[str, Any]:
     printed: dict[str, Any] = json.loads(out.getvalue())
     parts = ("created", "updated", "unchanged", "skipped", "refused")
     assert printed["read"] == sum(printed[part] for part in parts)
-    assert len(printed["refusals"]) == printed["skipped"] + printed["refused"]
+    assert len(printed["refusals"]) == printed["refused"]
+    assert len(printed["skips"]) == printed["skipped"]
     return printed
 
 
@@ -122,9 +123,9 @@ def test_a_dirty_file_adds_up_and_its_clean_rows_arrive() -> None:
         2: "There is no address.",
         3: "An email address must have an @-sign.",
         5: "The row holds a zero byte.",
-        8: "The address stands in row 1 already.",
         10: "There are 4 cells, but the header names 2 columns.",
     }
+    assert printed["skips"] == [{"row": 8, "reason": "The address stands in row 1 already."}]
     assert people() == {
         "good1@example.org": "Good One",
         "good2@example.org": "Good Two",
@@ -162,7 +163,7 @@ def test_import_brings_nobody_back() -> None:
     printed = run(FILES / "c08_resubscribe.csv", "--update", "--list", "News")
 
     assert numbers(printed) == (4, 1, 0, 0, 3, 0)
-    assert [refusal["reason"] for refusal in printed["refusals"]] == [
+    assert [row["reason"] for row in printed["skips"]] == [
         "kept suppressed: unsubscribed",
         "kept suppressed: bounced",
         "kept suppressed: complained",
@@ -182,7 +183,7 @@ def test_suppressed_address_without_a_contact_is_not_made_one(written: Any) -> N
     printed = run(written("email\nGone@example.org\ngone@example.org\n"))
 
     assert numbers(printed) == (2, 0, 0, 0, 2, 0)
-    assert [refusal["reason"] for refusal in printed["refusals"]] == [
+    assert [row["reason"] for row in printed["skips"]] == [
         "kept suppressed: manual",
         "The address stands in row 1 already.",
     ]

@@ -53,8 +53,8 @@ class EveryFile(TestCase):
         self.assertEqual(totals["read"], sum(totals.values()) - totals["read"])
         refusals = list(report.refusals)
         self.assertEqual(len(refusals), report.refused + report.skipped)
-        self.assertEqual([row for row, _ in refusals], sorted({row for row, _ in refusals}))
-        self.assertTrue(all(reason.strip() for _, reason in refusals))
+        self.assertEqual([row.row for row in refusals], sorted({row.row for row in refusals}))
+        self.assertTrue(all(row.reason.strip() for row in refusals))
         json.dumps([refusal._asdict() for refusal in refusals]).encode()
 
     @settings(max_examples=100, deadline=None)

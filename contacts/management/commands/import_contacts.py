@@ -101,11 +101,16 @@ def bar(file: BinaryIO, *, hidden: bool) -> Iterator[Any]:
 
 
 def json_parts(report: Report) -> Iterator[str]:
-    """Yield the report as one JSON object in pieces: there may be a million refusals."""
-    yield json.dumps(report.totals)[:-1] + ', "refusals": ['
-    for number, refusal in enumerate(report.refusals):
-        yield (", " if number else "") + json.dumps(refusal._asdict(), ensure_ascii=False)
-    yield "]}"
+    """Yield the report as one JSON object in pieces: there may be a million rows that were not taken."""
+    yield json.dumps(report.totals)[:-1]
+    for name, wanted in (("refusals", True), ("skips", False)):
+        yield f', "{name}": ['
+        rows = (row for row in report.refusals if row.is_refused is wanted)
+        for number, row in enumerate(rows):
+            shown = {"row": row.row, "reason": row.reason}
+            yield (", " if number else "") + json.dumps(shown, ensure_ascii=False)
+        yield "]"
+    yield "}"
 
 
 def summary(report: Report, *, list_name: str, update: bool) -> Iterator[str]:
