@@ -2,6 +2,7 @@
 
 from campaigns.admin.batch import SendBatchAdmin
 from campaigns.admin.campaign import CampaignAdmin
+from campaigns.admin.lists import GuardedListAdmin
 from campaigns.admin.recipient import RecipientAdmin
 from campaigns.admin.sender import SenderDomainAdmin
 from campaigns.admin.stream import StreamAdmin
@@ -9,6 +10,7 @@ from campaigns.admin.unclear import UnclearBatchAdmin
 
 __all__ = [
     "CampaignAdmin",
+    "GuardedListAdmin",
     "RecipientAdmin",
     "SendBatchAdmin",
     "SenderDomainAdmin",
