@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -38,12 +39,14 @@ class Gate:
     def reason(self) -> str:
         """Return why nothing may be sent; empty when all is well."""
         server = identity.server()
+        # Read before the database: another worker may count up in between, and must not look like a restore.
+        outside = remembered(self.file)
         known = identity.known()
         if known is None:
             if identity.first_start(server):
                 remember(self.file, server, 0)
             return ""
-        found = difference(known, server=server, beats_outside=remembered(self.file).get(known.server, 0))
+        found = difference(known, server=server, beats_outside=outside.get(known.server, 0))
         if found and found != known.held_reason:
             identity.hold(found)
         if found and found != self.said:
@@ -83,7 +86,7 @@ def remembered(path: Path) -> dict[str, int]:
 
 def remember(path: Path, server: str, beats: int) -> None:
     """Keep a count outside the database; without a place to write, a restore on this host may go unnoticed."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(json.dumps({**remembered(path), server: beats}))

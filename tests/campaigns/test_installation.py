@@ -1,8 +1,10 @@
 """A restored or copied database sends nothing until a person confirms."""
 
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from django.db import connection
 from pytest_django.fixtures import Settings
 
 from campaigns import installation
@@ -96,3 +98,22 @@ def test_a_file_full_of_rubbish_is_no_reason_to_stop(file: Path) -> None:
     file.write_text("{nonsense")
 
     assert Gate().reason() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_count_at_the_same_moment_are_no_restore(file: Path) -> None:
+    Gate().reason()
+    reasons: set[str] = set()
+
+    def work() -> None:
+        for _ in range(60):
+            reasons.add(Gate(file=file).reason())
+        connection.close()
+
+    workers = [Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert reasons == {""}
