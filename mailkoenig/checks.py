@@ -8,9 +8,10 @@ from django.core.checks import CheckMessage, Error, Warning, register, run_check
 from django.core.exceptions import ImproperlyConfigured
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+TAG = "mailkoenig"
 
 
-@register()
+@register(TAG)
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Look at the settings alone; what needs the database is checked where it is used."""
     return [*secret_key(), *public_url(), *mailgun()]

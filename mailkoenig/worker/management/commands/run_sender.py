@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from campaigns.models import Stream
 from campaigns.sender import Sender
+from mailkoenig.checks import TAG
 from mailkoenig.lib.command import UserError
 from mailkoenig.worker.chores import chores
 
@@ -23,6 +24,9 @@ class Command(BaseCommand):
         "Send what is due, until told to stop. Any number of these may run, on one host or many. "
         "SIGTERM: finish the calls that are open, give back the rest, exit 0 within 30 seconds; a second one cuts them."
     )
+
+    # Its own settings only: the others are about pages, and need what makes them.
+    requires_system_checks = [TAG]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
