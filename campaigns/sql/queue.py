@@ -5,6 +5,8 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
+
 from mailkoenig.lib import db
 
 READY = """
@@ -177,14 +179,20 @@ def start(*, batch: UUID, people: int, version: int | None = None, probing: bool
     )
 
 
+# A worker that freezes here would keep its people from everybody else for as long as its connection lives.
 LOCK = """
-SELECT state FROM send_batches WHERE id = %(batch)s FOR NO KEY UPDATE
+SELECT state, set_config('idle_in_transaction_session_timeout', %(patience)s, true)
+FROM send_batches WHERE id = %(batch)s FOR NO KEY UPDATE
 """
 
 
 def lock(batch: UUID) -> str | None:
-    """Lock a batch until the transaction ends and return its state; None when it is gone."""
-    state: str | None = db.value(LOCK, {"batch": batch})
+    """Lock a batch until the transaction ends, at once or when nothing is heard of us for as long as a call may last.
+
+    Return its state; None when it is gone.
+    """
+    patience = str(int(settings.MAILGUN_CALL_TIMEOUT * 1000))
+    state: str | None = db.value(LOCK, {"batch": batch, "patience": patience})
     return state
 
 

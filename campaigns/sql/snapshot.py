@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from django.conf import settings
+
 from mailkoenig.lib import db
 
 CHUNK = 20_000
@@ -25,7 +27,8 @@ class Unfinished(NamedTuple):
 
 
 def unfinished() -> Unfinished | None:
-    """Lock and return a campaign whose snapshot has to go on."""
+    """Lock and return a campaign whose snapshot has to go on; the lock ends also when we freeze."""
+    db.end_if_idle(settings.MAILGUN_CALL_TIMEOUT)
     return db.fetch_one(Unfinished, NEXT)
 
 

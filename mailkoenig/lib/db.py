@@ -50,6 +50,16 @@ def now() -> datetime:
     return moment
 
 
+END_IF_IDLE = """
+SELECT set_config('idle_in_transaction_session_timeout', %(milliseconds)s, true)
+"""
+
+
+def end_if_idle(seconds: float) -> None:
+    """Have the server end this transaction when nothing is heard of us for so long: a frozen process must not keep its locks."""
+    value(END_IF_IDLE, {"milliseconds": str(int(seconds * 1000))})
+
+
 def fetch_planned(row: type[Row], sql: str, parameters: Mapping[str, Any] | None = None) -> Row | None:
     """Return the first row of a statement that the server plans once for each connection, not every time.
 
