@@ -7,7 +7,7 @@ holds a cursor by a lease; one that dies in the middle is followed by another fr
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -17,6 +17,7 @@ from django.db import DataError, IntegrityError
 from events import sql
 from events.models import Event
 from events.services import ingest, ingest_acceptances
+from mailkoenig.lib import db
 from mailkoenig.lib.storable import NotStorable, storable
 from mailkoenig.providers.mailgun import payload
 from mailkoenig.providers.mailgun.log import LogUnreadable, MailgunLog
@@ -91,7 +92,7 @@ def read(log: MailgunLog, reading: sql.Reading, *, most: int) -> int:
 
 def events(items: Sequence[dict[str, Any]], *, domain: str) -> list[tuple[ProviderEvent, datetime | None]]:
     """Return a page in our words, without what can't be stored, and when each happened where it says so."""
-    found, now = list[tuple[ProviderEvent, datetime | None]](), datetime.now(UTC)
+    found, now = list[tuple[ProviderEvent, datetime | None]](), db.now()
     for item in items:
         try:
             clean = storable(item)

@@ -165,6 +165,7 @@ class Handler(BaseHTTPRequestHandler):
         phrase = self.responses.get(reply.status, ("Status", ""))[0]
         lines = [
             f"HTTP/1.1 {reply.status} {phrase}",
+            f"Date: {self.date_time_string()}",
             f"Content-Type: {reply.content_type}",
             f"Content-Length: {length}",
             *(f"{name}: {value}" for name, value in reply.headers),

@@ -1,7 +1,9 @@
 """The client that sends: one POST a call, no redirects, no retries, an end to each call whatever the provider does."""
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import quote
 
 import orjson
@@ -59,12 +61,8 @@ class MailgunClient:
             body = response.raw.read(LARGEST_ANSWER, decode_content=True)
             if len(body) < LARGEST_ANSWER:
                 response.raw.drain_conn()
-            return meaning(
-                status=response.status_code,
-                headers=response.raw.headers.items(),
-                body=body,
-                now=datetime.now(UTC),
-            )
+            headers = list(response.raw.headers.items())
+            return meaning(status=response.status_code, headers=headers, body=body, now=their_time(headers))
 
     def recent_session(self) -> requests.Session:
         """Return the session, a new one where the old one's connection has been idle."""
@@ -107,6 +105,18 @@ def fields(call: Call) -> list[tuple[str, tuple[None, str | bytes]]]:
     if values:
         pairs.append(("recipient-variables", orjson.dumps(values)))
     return [(name, (None, text)) for name, text in pairs]
+
+
+def their_time(headers: Iterable[tuple[str, str]]) -> datetime:
+    """Return what the provider's clock says, by which it states until when to wait; ours where it does not say."""
+    for name, text in headers:
+        if name.lower() == "date":
+            try:
+                moment = parsedate_to_datetime(text)
+            except (ValueError, TypeError, IndexError, OverflowError):
+                break
+            return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return datetime.now(UTC)
 
 
 def one_line(text: str) -> str:
