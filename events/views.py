@@ -7,12 +7,12 @@ from functools import cache
 from django.conf import settings
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from events.models import Event
 from events.services import Replayed, ingest
+from mailkoenig.lib.database_clock import clock
 from mailkoenig.providers.mailgun.webhook import Forged, Reader, Unreadable
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ def mailgun(request: HttpRequest) -> HttpResponse:
         return answer(403, "No webhook signing key is set.")
     try:
         body = read(request, most=settings.WEBHOOK_MAX_BYTES)
-        delivery = reader().read(body, content_type=request.content_type or "", now=timezone.now())
+        delivery = reader().read(body, content_type=request.content_type or "", now=clock.now())
         is_new = ingest(delivery.event, source=Event.Source.WEBHOOK, proof=delivery.proof)
     except Forged as error:
         return refuse(403, str(error))
