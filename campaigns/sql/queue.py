@@ -5,8 +5,6 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.conf import settings
-
 from mailkoenig.lib import db
 
 READY = """
@@ -187,12 +185,11 @@ FROM send_batches WHERE id = %(batch)s FOR NO KEY UPDATE
 
 
 def lock(batch: UUID) -> str | None:
-    """Lock a batch until the transaction ends, at once or when nothing is heard of us for as long as a call may last.
+    """Lock a batch until the transaction ends, or when nothing is heard of us any more.
 
     Return its state; None when it is gone.
     """
-    patience = str(int(settings.MAILGUN_CALL_TIMEOUT * 1000))
-    state: str | None = db.value(LOCK, {"batch": batch, "patience": patience})
+    state: str | None = db.value(LOCK, {"batch": batch, "patience": db.patience()})
     return state
 
 

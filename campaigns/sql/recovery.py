@@ -4,8 +4,6 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from django.conf import settings
-
 from mailkoenig.lib import db
 
 STALE = """
@@ -29,7 +27,7 @@ class Stale(NamedTuple):
 
 def stale(*, limit: int = 50) -> list[Stale]:
     """Lock and return batches whose lease ran out, the oldest first; the locks end also when we freeze."""
-    db.end_if_idle(settings.MAILGUN_CALL_TIMEOUT)
+    db.end_if_idle()
     return db.fetch(Stale, STALE, {"limit": limit})
 
 

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-from django.conf import settings
-
 from mailkoenig.lib import db
 
 CHUNK = 20_000
@@ -28,7 +26,7 @@ class Unfinished(NamedTuple):
 
 def unfinished() -> Unfinished | None:
     """Lock and return a campaign whose snapshot has to go on; the lock ends also when we freeze."""
-    db.end_if_idle(settings.MAILGUN_CALL_TIMEOUT)
+    db.end_if_idle()
     return db.fetch_one(Unfinished, NEXT)
 
 

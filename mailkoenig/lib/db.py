@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import psycopg
+from django.conf import settings
 from django.db import connection
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
@@ -55,9 +56,14 @@ SELECT set_config('idle_in_transaction_session_timeout', %(milliseconds)s, true)
 """
 
 
-def end_if_idle(seconds: float) -> None:
-    """Have the server end this transaction when nothing is heard of us for so long: a frozen process must not keep its locks."""
-    value(END_IF_IDLE, {"milliseconds": str(int(seconds * 1000))})
+def end_if_idle() -> None:
+    """Have the server end this transaction when nothing is heard of us in it: a frozen process must not keep its locks."""
+    value(END_IF_IDLE, {"milliseconds": patience()})
+
+
+def patience() -> str:
+    """Return for how many milliseconds a transaction may be idle: more than a call lasts."""
+    return str(int(2000 * settings.MAILGUN_CALL_TIMEOUT + 1000))
 
 
 def fetch_planned(row: type[Row], sql: str, parameters: Mapping[str, Any] | None = None) -> Row | None:

@@ -52,7 +52,7 @@ class Frozen:
 
 
 def test_a_batch_that_a_frozen_worker_has_locked_is_recovered(settings: Settings) -> None:
-    settings.MAILGUN_CALL_TIMEOUT = 0.3
+    settings.MAILGUN_CALL_TIMEOUT = 0.1
     batch: SendBatch = SendBatchFactory.create()
     RecipientFactory.create(
         campaign=batch.campaign, batch=batch, status="sending", locked_by="w", locked_at=Now()
@@ -69,7 +69,7 @@ def test_a_batch_that_a_frozen_worker_has_locked_is_recovered(settings: Settings
 
 
 def test_a_snapshot_that_a_frozen_worker_has_begun_goes_on(settings: Settings) -> None:
-    settings.MAILGUN_CALL_TIMEOUT = 0.3
+    settings.MAILGUN_CALL_TIMEOUT = 0.1
     audience = ContactListFactory.create()
     MembershipFactory.create(list=audience)
     campaign: Campaign = CampaignFactory.create(status="sending", lists=[audience])

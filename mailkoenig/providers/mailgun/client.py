@@ -13,7 +13,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from mailkoenig.providers.mailgun import DIALECT
 from mailkoenig.providers.mailgun.answers import LARGEST_REASON, meaning
-from mailkoenig.providers.mailgun.http import WATCH, Watch, WatchedAdapter
+from mailkoenig.providers.mailgun.http import WATCH, HeldUp, Watch, WatchedAdapter
 from mailkoenig.providers.types import Call, Kind, Outcome
 
 LARGEST_ANSWER = 65_536
@@ -37,11 +37,13 @@ class MailgunClient:
         """Make the one request and say what its answer means; never raises for what the network or Mailgun does."""
         if self.is_closed:
             return Outcome(Kind.RETRY, "The worker is stopping; the call was not made.")
-        form = fields(call)
         watch = self.watch = Watch(settings.MAILGUN_CALL_TIMEOUT)
         WATCH.set(watch)
         try:
-            return self.post(f"{settings.MAILGUN_API_URL}/v3/{quote(call.domain, safe='')}/messages", form)
+            url = f"{settings.MAILGUN_API_URL}/v3/{quote(call.domain, safe='')}/messages"
+            return self.post(url, fields(call))
+        except HeldUp:
+            return Outcome(Kind.RETRY, "The worker was held up before the call; it was not made.")
         except (requests.RequestException, HTTPError, OSError) as error:
             return lost(error, watch)
         finally:

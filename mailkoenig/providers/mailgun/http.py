@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
@@ -11,10 +12,15 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 
+class HeldUp(Exception):
+    """The process was held up for the whole time of a call before the request went out; it did not go out."""
+
+
 class Watch:
     """Cuts the connection of one call when its time is up, or when told to."""
 
     def __init__(self, seconds: float) -> None:
+        self.deadline = time.monotonic() + seconds
         self.connection: HTTPConnection | None = None
         self.has_connected = False
         self.has_ended = False
@@ -23,7 +29,12 @@ class Watch:
         self.timer.start()
 
     def attach(self, connection: HTTPConnection) -> None:
-        """Note the connection of the call, and whether it stands: from then on the request may have been read."""
+        """Note the connection of the call, and whether it stands: from then on the request may have been read.
+
+        Raises HeldUp where it is too late to begin: a process that was frozen may have been given up meanwhile.
+        """
+        if time.monotonic() > self.deadline:
+            raise HeldUp
         self.connection = connection
         self.has_connected = connection.sock is not None
 

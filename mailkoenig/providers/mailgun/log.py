@@ -11,7 +11,7 @@ import requests
 from django.conf import settings
 from urllib3.exceptions import HTTPError
 
-from mailkoenig.providers.mailgun.http import WATCH, Watch, WatchedAdapter
+from mailkoenig.providers.mailgun.http import WATCH, HeldUp, Watch, WatchedAdapter
 from mailkoenig.providers.types import Finding, Verdict
 
 PAGE = 300
@@ -131,7 +131,7 @@ class MailgunLog:
                 stream=True,
             ) as response:
                 body = response.raw.read(LARGEST_PAGE + 1, decode_content=True)
-        except (requests.RequestException, HTTPError, OSError) as error:
+        except (requests.RequestException, HTTPError, OSError, HeldUp) as error:
             raise LogUnreadable(f"Mailgun's log can't be reached ({type(error).__name__}).") from error
         finally:
             watch.cancel()
