@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,10 @@ def allow(connections_allowed: bool) -> None:
             )
 
 
+def at_least(things: list[int], number: int) -> bool:
+    return len(things) >= number
+
+
 def everybody_once(simulator: Simulator, *, people: int) -> None:
     addresses = simulator.accepted_addresses()
     assert len(addresses) == len(set(addresses)) == people
@@ -64,7 +69,7 @@ def test_what_was_accepted_is_written_after_all(simulator: Simulator) -> None:
 
     with worker(SENDER_CONCURRENCY="1", **TIMEOUTS):
         for number in range(1, 4):
-            eventually(lambda number=number: len(cut) >= number, within=40)
+            eventually(partial(at_least, cut, number), within=40)
             cut_connections()
         eventually(lambda: is_over(campaign), within=40)
 
