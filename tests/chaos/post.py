@@ -1,0 +1,98 @@
+"""A provider in memory: what it took, its log, and the stops of whoever sends through it."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from campaigns.models import SendBatch
+from mailkoenig.providers.mailgun import DIALECT
+from mailkoenig.providers.types import Call, Dialect, Finding, Kind, Outcome, Verdict
+from tests.chaos.lanes import Lane
+
+CLAIMED, CALLING, ANSWERED = "claimed", "calling", "answered"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One mail that the provider took."""
+
+    batch: UUID
+    campaign: int
+    recipient: int
+    address: str
+
+
+@dataclass
+class Post:
+    """What the provider knows."""
+
+    taken: list[Taken] = field(default_factory=list)
+    begun: set[UUID] = field(default_factory=set)
+    """Batches that a call was made for, taken or not."""
+    log: str = "open"
+    """open: answers truly; blind: shows nothing at all; down: can't be reached."""
+    failed_asks: int = 0
+
+    def take(self, call: Call) -> None:
+        """Take a call's mail."""
+        campaign = int(call.variables["campaign"])
+        for envelope in call.recipients:
+            rid = envelope.values.get("rid") or call.variables["rid"]
+            self.taken.append(Taken(call.batch, campaign, int(rid), envelope.address))
+
+    def has(self, batch: UUID) -> bool:
+        """Say whether the call of a batch was taken."""
+        return any(mail.batch == batch for mail in self.taken)
+
+    def copies(self) -> Counter[int]:
+        """Return how often each recipient was taken."""
+        return Counter(mail.recipient for mail in self.taken)
+
+    def ask(self, *, domain: str, batch: UUID, since: datetime, sample: Sequence[str]) -> Finding:
+        """Answer from the log, in the state that it is in."""
+        if self.log != "open":
+            self.failed_asks += 1
+            return Finding(Verdict.NO_ANSWER, f"The log is {self.log}.")
+        return Finding(Verdict.ACCEPTED if self.has(batch) else Verdict.ABSENT, "The log was asked.")
+
+
+@dataclass
+class Client:
+    """Sends for one lane, and stops it where a worker may die."""
+
+    lane: Lane
+    post: Post
+    look: Callable[[Call], None]
+    """Called with each call before the provider has it."""
+    name: str = "post"
+    has_compiled: bool = False
+
+    @property
+    def dialect(self) -> Dialect:
+        """Stop before the call begins; the code looks at this to compile the mail, then before and after it begins."""
+        if not self.has_compiled:
+            self.has_compiled = True
+            return DIALECT
+        open_calls = set(SendBatch.objects.filter(state="in_flight").values_list("pk", flat=True))
+        if open_calls <= self.post.begun:
+            self.lane.pause(CLAIMED)
+        return DIALECT
+
+    def send(self, call: Call) -> Outcome:
+        """Stop while the call is on its way; the order says whether it is taken and what is answered."""
+        self.post.begun.add(call.batch)
+        self.look(call)
+        outcome: Outcome = self.lane.pause(CALLING, call)
+        return outcome
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def answer(kind: Kind, call: Call) -> Outcome:
+    """Return an answer of this kind in the provider's words."""
+    if kind is Kind.SENT:
+        return Outcome(kind, "Queued. Thank you.", provider_id=f"{call.batch}@{call.domain}")
+    return Outcome(kind, f"The provider said {kind.value}.")
