@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import tests.environment  # noqa: F401 - before Django reads its settings
@@ -62,27 +62,29 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def measure(names: Sequence[str], *, scale: Scale) -> dict[str, object]:
+def measure(names: Sequence[str], *, scale: Scale) -> Iterator[tuple[str, object]]:
     """Measure the parts one after the other."""
     begin = time.monotonic()
+    yield "measured_at", datetime.now(UTC).isoformat(timespec="seconds")
     with scratch_database():
-        found: dict[str, object] = {
-            "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "machine": description(),
-        }
+        yield "machine", description()
         for name in names:
             say(f"{name} ...")
-            found[name] = PARTS[name](scale)
-    return {**found, "seconds": round(time.monotonic() - begin)}
+            yield name, PARTS[name](scale)
+    yield "seconds", round(time.monotonic() - begin)
 
 
 def main(argv: Sequence[str]) -> None:
-    """Measure and print."""
+    """Measure and print; where a part fails, what was found before it is printed all the same."""
     options = arguments(argv)
     # An interrupted run still stops its processes and drops its database.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
-    found = measure(options.only or list(PARTS), scale=SCALES[options.scale])
-    sys.stdout.write(json.dumps({"scale": options.scale, **found}, indent=2, ensure_ascii=False) + "\n")
+    found: dict[str, object] = {"scale": options.scale}
+    try:
+        for name, value in measure(options.only or list(PARTS), scale=SCALES[options.scale]):
+            found[name] = value
+    finally:
+        sys.stdout.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
