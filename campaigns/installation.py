@@ -72,6 +72,7 @@ def confirm(*, by: str, file: Path | None = None) -> None:
     known = identity.known()
     outside = remembered(path)
     most = max([outside.get(server, 0), outside.get(known.server, 0) if known else 0])
+    identity.skip_ids()
     remember(path, server, identity.confirm(server=server, beats=most, by=by))
 
 

@@ -239,6 +239,13 @@ def record_event(event: ProviderEvent) -> int | None:
     )
     if recorded.proven == SendBatch.State.UNKNOWN and event.batch:
         settle_as_accepted(event.batch, answer="An event of the provider proves that it was accepted.")
+    if recorded.recipient is None and reached and event.campaign and event.batch:
+        feedback.remember(
+            campaign=event.campaign,
+            batch=event.batch,
+            address=event.address,
+            occurred_at=event.occurred_at,
+        )
     return recorded.recipient
 
 

@@ -6,7 +6,7 @@ holds a cursor by a lease; one that dies in the middle is followed by another fr
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError
 
 from events import sql
+from events import sql_cursors as cursors
 from events.models import Event
 from events.services import ingest, ingest_acceptances
 from mailkoenig.lib import db
@@ -52,9 +53,9 @@ def guard() -> timedelta:
 
 def turn(log: MailgunLog, *, pages: int = PAGES) -> bool:
     """Read about so many pages of the log that is due longest; False when none is due."""
-    sql.add_cursors(furthest=FURTHEST)
+    cursors.add(furthest=FURTHEST)
     overlap = timedelta(seconds=settings.EVENTS_POLL_OVERLAP)
-    reading = sql.take_cursor(lease=uuid4(), guard=guard(), overlap=overlap)
+    reading = cursors.take(lease=uuid4(), guard=guard(), overlap=overlap)
     if reading is None:
         return False
     try:
@@ -70,7 +71,22 @@ def turn(log: MailgunLog, *, pages: int = PAGES) -> bool:
     return True
 
 
-def read(log: MailgunLog, reading: sql.Reading, *, most: int) -> int:
+def catch_up(log: MailgunLog, *, wait: Callable[[float], object]) -> list[cursors.Behind]:
+    """Read every log up to now, with whoever reads already; return those that can't be read, and why."""
+    moment = db.now()
+    cursors.add(furthest=FURTHEST)
+    cursors.hurry(moment, anew=True)
+    while True:
+        while turn(log):
+            pass
+        left = cursors.behind(moment)
+        if all(row.finding for row in left):
+            return left
+        wait(0.2)
+        cursors.hurry(moment, anew=False)
+
+
+def read(log: MailgunLog, reading: cursors.Reading, *, most: int) -> int:
     """Record about so many pages and note how far that came, or that all is read; return how many events were new."""
     new, position = 0, reading.begin
     # More where many events happened at one moment: the next turn begins at a moment, so this one must get beyond it.
@@ -81,12 +97,12 @@ def read(log: MailgunLog, reading: sql.Reading, *, most: int) -> int:
         position = max([position, *(moment for _, moment in found if moment)])
         if not items or position >= reading.end:
             break
-        if not sql.advance_cursor(lease=reading.lease, position=position, guard=guard()):
+        if not cursors.advance(lease=reading.lease, position=position, guard=guard()):
             return new  # it took too long, and another worker goes on
         if number >= most and position > reading.begin:
-            sql.release_cursor(reading.lease)
+            cursors.release(reading.lease)
             return new
-    sql.finish_cursor(lease=reading.lease, after=every())
+    cursors.finish(lease=reading.lease, after=every())
     return new
 
 
@@ -120,8 +136,8 @@ def record(found: Sequence[ProviderEvent]) -> int:
     return len(fresh)
 
 
-def put_off(reading: sql.Reading, finding: str) -> None:
+def put_off(reading: cursors.Reading, finding: str) -> None:
     """Try later, and say why once."""
-    before = sql.put_off_cursor(lease=reading.lease, finding=finding, after=every(), longest=LONGEST_WAIT)
+    before = cursors.put_off(lease=reading.lease, finding=finding, after=every(), longest=LONGEST_WAIT)
     if before is not None and before != finding:
         logger.warning("log can't be read", extra={"domain": reading.domain, "finding": finding})

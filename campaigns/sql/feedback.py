@@ -112,6 +112,23 @@ def record(
     return Recorded(again.recipient, recorded.proven)
 
 
+# Mail of a batch that we do not know, to somebody of a campaign that we do: it was sent after the backup that this database
+# was restored from. What the ledger holds is not sent again.
+REMEMBER = """
+INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
+SELECT 'campaign-' || c.id || ':contact-' || p.id, %(batch)s::uuid, %(occurred_at)s
+FROM campaigns AS c JOIN contacts AS p ON p.email = %(address)s
+WHERE c.id = %(campaign)s AND NOT EXISTS (SELECT FROM send_batches AS b WHERE b.id = %(batch)s::uuid)
+ON CONFLICT (idempotency_key) DO NOTHING
+"""
+
+
+def remember(*, campaign: int, batch: UUID, address: str, occurred_at: datetime) -> int:
+    """Note in the ledger that somebody was sent a campaign by a batch that this database has forgotten."""
+    parameters = {"campaign": campaign, "batch": batch, "address": address, "occurred_at": occurred_at}
+    return db.execute(REMEMBER, parameters)
+
+
 PEOPLE = """
 SELECT id FROM campaign_recipients WHERE campaign_id = %(campaign)s AND batch_id = %(batch)s AND status = 'unknown'
 """

@@ -85,3 +85,16 @@ RETURNING beats
 def confirm(*, server: str, beats: int, by: str) -> int:
     """Let sending go on from here; return the new count."""
     return int(db.value(CONFIRM, {"server": server, "beats": beats, "by": by}) or 0)
+
+
+# Events of mail that this database has forgotten still name its campaigns and recipients; no new row may take their ids.
+SKIP_IDS = """
+SELECT setval(pg_get_serial_sequence('campaigns', 'id'), nextval(pg_get_serial_sequence('campaigns', 'id')) + 1000),
+       setval(pg_get_serial_sequence('campaign_recipients', 'id'),
+              nextval(pg_get_serial_sequence('campaign_recipients', 'id')) + 1000000000)
+"""
+
+
+def skip_ids() -> None:
+    """Leave out the ids that may have been given to rows since the backup."""
+    db.execute(SKIP_IDS)

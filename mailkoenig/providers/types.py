@@ -150,6 +150,7 @@ class ProviderEvent:
     """The event as it came, without what PostgreSQL can't store."""
     batch: UUID | None = None
     recipient: int | None = None
+    campaign: int | None = None
     message_id: str = ""
     """Without angle brackets."""
     severity: str = ""

@@ -7,19 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
 from pytest_django.fixtures import Settings
 
-from campaigns import installation
 from campaigns.delivery import Delivery
-from campaigns.models import Campaign, Installation, Recipient, SendBatch, SenderDomain, SentMessage
-from campaigns.sender import Sender
+from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain
 from contacts.models import Contact
-from events import poller, services, sql
+from events import poller, services
+from events import sql_cursors as cursors
 from events.models import Event, PollCursor
 from mailkoenig.lib import db
 from mailkoenig.providers.mailgun import payload
@@ -81,9 +80,9 @@ def poll(log: MailgunLog, *, pages: int = 3) -> int:
     return turns
 
 
-def take() -> sql.Reading | None:
+def take() -> cursors.Reading | None:
     """Take the log as another worker would."""
-    return sql.take_cursor(lease=uuid4(), guard=MINUTE, overlap=MINUTE)
+    return cursors.take(lease=uuid4(), guard=MINUTE, overlap=MINUTE)
 
 
 def states() -> dict[str, int]:
@@ -178,7 +177,7 @@ def test_the_first_reading_begins_at_the_first_batch_but_no_more_than_a_day_back
         batch = SendBatchFactory.create(campaign=CampaignFactory.create(domain=domain))
         SendBatch.objects.filter(pk=batch.pk).update(claimed_at=Now() - first)
 
-    sql.add_cursors(furthest=poller.FURTHEST)
+    cursors.add(furthest=poller.FURTHEST)
 
     age = db.now() - PollCursor.objects.get(domain=domain).read_to
     assert timedelta(hours=begins) <= age < timedelta(hours=begins, minutes=1)
@@ -222,22 +221,22 @@ def test_who_dies_in_the_middle_is_followed_from_where_it_had_come(
 
 
 def test_one_log_has_one_reader(campaign: Campaign) -> None:
-    sql.add_cursors(furthest=MINUTE)
+    cursors.add(furthest=MINUTE)
 
     assert [take() is not None, take() is not None] == [True, False]
 
 
 def test_who_has_lost_the_lease_changes_nothing(campaign: Campaign) -> None:
-    sql.add_cursors(furthest=MINUTE)
+    cursors.add(furthest=MINUTE)
     late = take()
     assert late
     PollCursor.objects.update(lease_expires_at=Now())
     other = take()
     assert other
 
-    assert not sql.advance_cursor(lease=late.lease, position=late.end, guard=MINUTE)
-    assert not sql.finish_cursor(lease=late.lease, after=MINUTE)
-    assert sql.put_off_cursor(lease=late.lease, finding="x", after=MINUTE, longest=MINUTE) is None
+    assert not cursors.advance(lease=late.lease, position=late.end, guard=MINUTE)
+    assert not cursors.finish(lease=late.lease, after=MINUTE)
+    assert cursors.put_off(lease=late.lease, finding="x", after=MINUTE, longest=MINUTE) is None
     assert PollCursor.objects.get().lease == other.lease
 
 
@@ -348,57 +347,6 @@ def test_no_transaction_is_open_while_the_provider_is_asked(campaign: Campaign, 
 
     assert not log.was_in_transaction
     assert Event.objects.count() == 40
-
-
-@pytest.fixture
-def restored(campaign: Campaign, settings: Settings, tmp_path: Any) -> Sender:
-    """A worker on a database that has forgotten that its people got their mail."""
-    settings.INSTANCE_FILE = tmp_path / "instance.json"
-    installation.Gate().reason()
-    send(campaign, 5)
-    RecipientFactory.create_batch(2, campaign=campaign)
-    forget(SendBatch.objects.get().pk)
-    Installation.objects.update(server="another/1/2")
-    return Sender(worker="w")
-
-
-def forget(batch: UUID) -> None:
-    Recipient.objects.filter(batch=batch).update(
-        status="pending", batch=None, sent_at=None, attempts=0, next_attempt_at=Now()
-    )
-    SentMessage.objects.all().delete()
-    SendBatch.objects.all().delete()
-
-
-def test_after_a_restore_the_log_makes_the_database_remember_while_nothing_is_sent(
-    restored: Sender, simulator: Simulator, log: MailgunLog
-) -> None:
-    restored.chores = [lambda: poller.turn(log)]
-
-    restored.run_once()
-
-    assert "another server" in restored.gate.reason()
-    assert len(simulator.calls) == 1
-    assert states() == {"delivered": 5, "pending": 2}
-    assert SentMessage.objects.count() == 5
-
-    installation.confirm(by="ada")
-    restored.run_once()
-    restored.providers[0].close()
-
-    addresses = simulator.accepted_addresses()
-    assert len(addresses) == len(set(addresses)) == 7
-    assert states() == {"delivered": 5, "sent": 2}
-
-
-def test_what_was_accepted_but_not_delivered_yet_is_remembered_too(
-    restored: Sender, simulator: Simulator, log: MailgunLog
-) -> None:
-    simulator.happenings.pace = 60
-
-    poll(log)
-
-    assert states() == {"sent": 5, "pending": 2}
 
 
 def test_every_domain_is_read(log: MailgunLog) -> None:

@@ -55,6 +55,7 @@ def test_a_delivered_sample_says_all_it_has() -> None:
         payload=payload,
         batch=BATCH,
         recipient=90210,
+        campaign=42,
         message_id=f"{BATCH}@mg.example.com",
     )
 
