@@ -82,7 +82,11 @@ class Provider(Protocol):
     """A client that sends; it keeps at most one connection, so each thread has its own."""
 
     name: str
-    dialect: Dialect
+
+    @property
+    def dialect(self) -> Dialect:
+        """How it writes variables."""
+        ...
 
     def send(self, call: Call) -> Outcome:
         """Make the one request, without a retry, and say what its answer means."""

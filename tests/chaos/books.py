@@ -1,10 +1,13 @@
 """What must be true after every step."""
 
 from collections import Counter
+from collections.abc import Mapping
+from uuid import UUID
 
 from campaigns import reports, services, states
 from campaigns.models import Campaign, Recipient, SendBatch, SentMessage
 from contacts.models import Membership
+from tests.chaos.calls import keys
 from tests.chaos.world import World
 
 HELD = {"leased": "sending", "in_flight": "sending", "unknown": "unknown"}
@@ -25,13 +28,14 @@ def check(world: World) -> None:
     check_risk(people, copies, world)
 
 
-def check_state(person: Recipient, batches: dict[object, SendBatch]) -> None:
+def check_state(person: Recipient, batches: Mapping[UUID, SendBatch]) -> None:
     """One person is in one state, and all of the row agrees with it."""
     is_accepted = person.status in states.LADDER and person.sent_at is not None
     assert is_accepted == (person.sent_at is not None), f"{person.status}, yet taken at some time"
     assert person.status != "sent" or is_accepted
     assert (person.locked_by is not None) == (person.locked_at is not None) == (person.status == "sending")
     if person.status in OF_ITS_BATCH:
+        assert person.batch_id is not None
         batch = batches[person.batch_id]
         assert batch.campaign_id == person.campaign_id
         assert batch.state in OF_ITS_BATCH[person.status], f"{person.status} in a batch that is {batch.state}"
@@ -39,7 +43,7 @@ def check_state(person: Recipient, batches: dict[object, SendBatch]) -> None:
         assert person.batch_id is None
 
 
-def check_batches(people: list[Recipient], batches: dict[object, SendBatch], world: World) -> None:
+def check_batches(people: list[Recipient], batches: Mapping[UUID, SendBatch], world: World) -> None:
     """Each batch is held by a lease, waits for an answer with a date, or is settled with a time."""
     held = Counter((person.batch_id, person.status) for person in people)
     for batch in batches.values():
@@ -61,7 +65,7 @@ def check_ledger(people: list[Recipient], world: World) -> None:
     ledger = set(SentMessage.objects.values_list("pk", flat=True))
     accepted = [person for person in people if person.sent_at is not None]
     for person in accepted:
-        assert ledger & set(world.keys(person)), "accepted, and not in the ledger"
+        assert ledger & set(keys(person, world.owners)), "accepted, and not in the ledger"
     assert len(ledger) == len(accepted)
 
 

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from campaigns.models import Stream
-from tests.chaos import books, steps
+from tests.chaos import books, ending, steps
 from tests.chaos.world import World
 
 # More of them find more: CHAOS_EXAMPLES=1000 for an evening.
@@ -69,7 +69,7 @@ class Queue(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             if sys.exc_info()[0] is None and self.world.campaigns:
-                self.world.drain()
+                ending.drain(self.world)
                 books.check_end(self.world)
         finally:
             transaction.set_rollback(True)
