@@ -14,10 +14,12 @@ from tests.processes import worker
 # A table of so few pages is read whole by any planner, and stays so.
 SMALL = 8
 
+# Calls of last month.
 BATCHES = """
-INSERT INTO send_batches (id, stream_id, campaign_id, domain_id, worker, state, size, accepted, lease_expires_at, started_at, settled_at)
-SELECT gen_random_uuid(), stream_id, campaign_id, domain_id, 'benchmark', 'accepted', 1000, 1000, lease_expires_at, started_at, settled_at
-FROM send_batches, generate_series(1, 100)
+INSERT INTO send_batches
+    (id, stream_id, campaign_id, domain_id, worker, state, size, accepted, claimed_at, lease_expires_at, started_at, settled_at)
+SELECT gen_random_uuid(), stream_id, campaign_id, domain_id, 'benchmark', 'accepted', 1000, 1000, moment, moment, moment, moment
+FROM send_batches, generate_series(1, 100) AS n, LATERAL (SELECT claimed_at - n * interval '6 hours' - interval '3 days') AS m (moment)
 """
 SCANS = """
 SELECT s.relname, s.seq_scan, s.seq_tup_read, s.idx_scan, c.relpages
