@@ -76,14 +76,16 @@ def catch_up(log: MailgunLog, *, wait: Callable[[float], object]) -> list[cursor
     moment = db.now()
     cursors.add(furthest=FURTHEST)
     cursors.hurry(moment, anew=True)
-    while True:
-        while turn(log):
-            pass
-        left = cursors.behind(moment)
-        if all(row.finding for row in left):
-            return left
-        wait(0.2)
-        cursors.hurry(moment, anew=False)
+    while is_still_to_be_read(left := cursors.behind(moment)):
+        if not turn(log):
+            wait(0.2)
+            cursors.hurry(moment, anew=False)
+    return left
+
+
+def is_still_to_be_read(left: Sequence[cursors.Behind]) -> bool:
+    """Say whether a log may yet be read that is behind."""
+    return not all(unread.finding for unread in left)
 
 
 def read(log: MailgunLog, reading: cursors.Reading, *, most: int) -> int:

@@ -90,7 +90,11 @@ def test_what_was_accepted_but_not_delivered_yet_is_remembered_too(
     assert states() == {"sent": 5, "pending": 2}
 
 
-def test_a_person_who_confirms_has_the_log_read_first(restored: Sender, simulator: Simulator) -> None:
+@pytest.mark.parametrize("every", [300, 0])
+def test_a_person_who_confirms_has_the_log_read_first(
+    restored: Sender, simulator: Simulator, settings: Settings, every: int
+) -> None:
+    settings.EVENTS_POLL_EVERY = every
     call_command("confirm_restore", "--yes")
 
     go_on(restored, simulator)
