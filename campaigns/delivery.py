@@ -41,6 +41,7 @@ class Delivery:
     worker: str
     persist: Callable[[Callable[[], object]], object]
     random: Callable[[], float] = random
+    is_stopping: Callable[[], bool] = lambda: False
 
     def send_one(self, campaign_id: int) -> bool:
         """Claim one batch, send it and settle it; False when there was nothing to claim."""
@@ -59,8 +60,14 @@ class Delivery:
         except ContentError as error:
             self.refuse(parts[0], str(error))
             return True
-        while parts:
+        held_at = time.monotonic()
+        while parts and not self.is_stopping():
             parts += self.send_part(parts.pop(), letter, version=version, probing=probing)
+            if parts and time.monotonic() - held_at > settings.MAILGUN_CALL_TIMEOUT / 2:
+                # What waits for its turn must not be taken for left behind.
+                queue.renew([part.batch for part in parts])
+                held_at = time.monotonic()
+        self.release(parts)
         return True
 
     def send_part(self, part: Part, letter: Letter, *, version: int, probing: bool) -> list[Part]:
@@ -77,7 +84,7 @@ class Delivery:
             return []
         call = build(part.batch, letter, left, envelopes, self.provider.dialect)
         if time.monotonic() - leased_at > settings.MAILGUN_CALL_TIMEOUT:
-            outcome = Outcome(Kind.RETRY, "The worker was held up before the call; it was not made.")
+            outcome = Outcome(Kind.NOT_MADE, "The worker was held up before the call; it was not made.")
         else:
             outcome = self.provider.send(call)
         return self.settle(Part(part.batch, left), letter, outcome)
@@ -130,7 +137,7 @@ class Delivery:
     def act(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
         """Do what one outcome asks for, in the caller's transaction, with the batch locked."""
         ids = [person.id for person in part.people]
-        if outcome.kind not in (Kind.RETRY, Kind.UNKNOWN):
+        if outcome.kind not in (Kind.NOT_MADE, Kind.RETRY, Kind.UNKNOWN):
             recovery.release_domain(part.batch)
         match outcome.kind:
             case Kind.SENT:
@@ -144,6 +151,8 @@ class Delivery:
                 )
             case Kind.UNKNOWN:
                 resolver.note_unknown(part.batch, reason=outcome.reason)
+            case Kind.NOT_MADE:
+                self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
             case Kind.RETRY:
                 self.hold(part, letter, outcome)
             case Kind.SPLIT:
@@ -208,6 +217,14 @@ class Delivery:
         """Make a locked batch's people ready again after a wait."""
         queue.give_back(batch=part.batch, reason=reason, after=after, refund=refund)
         queue.close(batch=part.batch, state=State.RETURNED, answer=reason)
+
+    def release(self, parts: Sequence[Part]) -> None:
+        """Give back what was not begun."""
+        for part in parts:
+            with transaction.atomic():
+                if queue.lock(part.batch) == State.LEASED:
+                    reason = "The worker stopped before the call."
+                    self.back(part, reason, after=timedelta(0), refund=NOT_COUNTED)
 
     def refuse(self, part: Part, reason: str) -> None:
         """Pause a campaign whose mail can't be made, before any call."""

@@ -95,7 +95,9 @@ class Sender:
         """Return what one thread sends with."""
         provider = self.provider()
         self.providers.append(provider)
-        return Delivery(provider=provider, worker=self.worker, persist=self.persist)
+        return Delivery(
+            provider=provider, worker=self.worker, persist=self.persist, is_stopping=self.stop.is_set
+        )
 
     def turn(self, delivery: Delivery) -> bool:
         """Do one round: chores and housekeeping, then one batch of each campaign that waits; False when idle."""

@@ -308,3 +308,15 @@ WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s AND status = 'sending
 def split_off(*, batch: UUID, part: UUID, ids: Sequence[int]) -> int:
     """Move these of a locked batch into the new batch `part` with a lease of its own; their attempts stay."""
     return db.execute(SPLIT, {"batch": batch, "part": part, "ids": db.array(ids), "size": len(ids)})
+
+
+RENEW = """
+UPDATE send_batches AS b SET lease_expires_at = statement_timestamp() + s.lease
+FROM streams AS s
+WHERE s.id = b.stream_id AND b.id = ANY(%(batches)s) AND b.state = 'leased'
+"""
+
+
+def renew(batches: Sequence[UUID]) -> int:
+    """Go on holding batches that wait for their turn in one worker."""
+    return db.execute(RENEW, {"batches": list(batches)})

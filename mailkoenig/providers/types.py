@@ -54,6 +54,7 @@ class Kind(StrEnum):
     """What an answer means for the batch."""
 
     SENT = "sent"  # the provider took all of it
+    NOT_MADE = "not_made"  # we did not make the call, for a reason of our own; the same again at once
     RETRY = "retry"  # surely not taken; the domain waits, then the same again
     SPLIT = "split"  # surely not taken; smaller batches will be
     RECIPIENT_FAILED = "recipient_failed"  # surely not taken, and this one recipient never will be

@@ -36,14 +36,14 @@ class MailgunClient:
     def send(self, call: Call) -> Outcome:
         """Make the one request and say what its answer means; never raises for what the network or Mailgun does."""
         if self.is_closed:
-            return Outcome(Kind.RETRY, "The worker is stopping; the call was not made.")
+            return Outcome(Kind.NOT_MADE, "The worker is stopping; the call was not made.")
         watch = self.watch = Watch(settings.MAILGUN_CALL_TIMEOUT)
         WATCH.set(watch)
         try:
             url = f"{settings.MAILGUN_API_URL}/v3/{quote(call.domain, safe='')}/messages"
             return self.post(url, fields(call))
         except HeldUp:
-            return Outcome(Kind.RETRY, "The worker was held up before the call; it was not made.")
+            return Outcome(Kind.NOT_MADE, "The worker was held up before the call; it was not made.")
         except (requests.RequestException, HTTPError, OSError) as error:
             return lost(error, watch)
         finally:

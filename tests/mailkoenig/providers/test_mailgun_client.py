@@ -41,6 +41,6 @@ def test_a_call_that_is_begun_too_late_is_not_made(settings: Settings, simulator
     )
     client.close()
 
-    assert outcome.kind == Kind.RETRY
+    assert outcome.kind == Kind.NOT_MADE
     assert "not made" in outcome.reason
     assert simulator.calls == []
