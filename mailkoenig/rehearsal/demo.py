@@ -1,7 +1,6 @@
 """The demo: a file of people becomes a campaign that leaves through a simulated Mailgun, and its events come back."""
 
 import secrets
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -124,23 +123,7 @@ class Demo:
             "0.05",
             *rates,
         )
-        cast.start(
-            "web",
-            [
-                sys.executable,
-                "-m",
-                "gunicorn",
-                "mailkoenig.wsgi",
-                "--bind",
-                f"127.0.0.1:{web}",
-                "--workers",
-                "2",
-                "--threads",
-                "4",
-                "--worker-tmp-dir",
-                str(self.data),
-            ],
-        )
+        cast.serve("web", web)
         with self.console.status("Starting the simulated Mailgun and the web server"):
             cast.wait_for_port(provider, what="the simulated Mailgun")
             cast.wait_for(lambda: is_ready(site), what="the web server", within=60)

@@ -58,6 +58,32 @@ class Cast:
         """Start one of our commands."""
         return self.start(name, [sys.executable, "manage.py", *arguments], **extra)
 
+    def serve(self, name: str, port: int) -> subprocess.Popen[bytes]:
+        """Start the web server on a port of this machine."""
+        return self.start(
+            name,
+            [
+                sys.executable,
+                "-m",
+                "gunicorn",
+                "mailkoenig.wsgi",
+                "--bind",
+                f"127.0.0.1:{port}",
+                "--workers",
+                "2",
+                "--threads",
+                "4",
+                "--worker-tmp-dir",
+                str(self.logs),
+            ],
+        )
+
+    def take_out(self, name: str, *, by: signal.Signals) -> None:
+        """End one process before its time; nobody wonders where it is any more."""
+        process = self.running.pop(name)
+        process.send_signal(by)
+        process.wait(30)
+
     def check(self) -> None:
         """Raise UserError when a process has ended by itself."""
         for name, process in self.running.items():
@@ -89,6 +115,7 @@ class Cast:
         for process in reversed(self.running.values()):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
+                process.send_signal(signal.SIGCONT)  # it may be frozen
         for process in self.running.values():
             try:
                 process.wait(30)
