@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from contacts.models import Contact
-from events.models import Event
+from events.models import Event, PollCursor
 from mailkoenig.lib.admin import MachineAdmin
 from mailkoenig.lib.marks import Look, badge, link, shortened, when
 from mailkoenig.providers.mailgun.payload import is_machine
@@ -158,3 +158,36 @@ class EventAdmin(MachineAdmin):
 def kind_of(event: Event) -> EventType:
     """Return the type of a row; one of an older or newer version may be none of ours."""
     return EventType(event.event_type) if event.event_type in set(EventType) else EventType.OTHER
+
+
+@admin.register(PollCursor)
+class PollCursorAdmin(MachineAdmin):
+    list_display = ["domain", "read", "under_way", "next", "finding_in_short"]
+    list_display_links = ["domain"]
+    list_select_related = ["domain"]
+    ordering = ["domain__name"]
+    empty_title = "No log was read yet"
+    empty_text = (
+        "Every few minutes a worker reads Mailgun's own log of each sender domain, for what no webhook brought. How far it "
+        "is shows here. It needs MAILGUN_API_KEY and a running worker."
+    )
+    fieldsets = [
+        (None, {"fields": ["domain", "read", "under_way", "next"]}),
+        ("If it can't be read", {"fields": ["finding", "failures"]}),
+    ]
+
+    @admin.display(description="Read up to")
+    def read(self, cursor: PollCursor) -> SafeString | None:
+        return when(cursor.read_to)
+
+    @admin.display(description="Reading now, up to", empty_value="no")
+    def under_way(self, cursor: PollCursor) -> SafeString | None:
+        return when(cursor.position)
+
+    @admin.display(description="Next")
+    def next(self, cursor: PollCursor) -> SafeString | None:
+        return when(cursor.next_at)
+
+    @admin.display(description="Why it could not be read", empty_value="")
+    def finding_in_short(self, cursor: PollCursor) -> str:
+        return shortened(cursor.finding)

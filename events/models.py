@@ -107,6 +107,7 @@ class PollCursor(models.Model):
 
     class Meta:
         db_table = "poll_cursors"
+        verbose_name = "provider log"
         constraints = [
             models.CheckConstraint(
                 name="poll_under_way_has_a_position_and_an_end",

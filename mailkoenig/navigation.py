@@ -30,7 +30,10 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         Room("Sender domains", "dns", "campaigns.senderdomain"),
         Room("Batches", "stacks", "campaigns.sendbatch"),
     ),
-    "What came back": (Room("Events", "mark_email_read", "events.event"),),
+    "What came back": (
+        Room("Events", "mark_email_read", "events.event"),
+        Room("Provider logs", "sync", "events.pollcursor"),
+    ),
     "Settings": (
         Room("Staff", "badge", "auth.user"),
         Room("Roles", "groups", "auth.group"),

@@ -27,6 +27,7 @@ ROLES = {
         "campaigns.change_senderdomain",
         "campaigns.change_stream",
         "campaigns.settle_unclearbatch",
+        "events.view_pollcursor",
     ),
 }
 

@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name": "provider log",
                 "db_table": "poll_cursors",
                 "constraints": [
                     models.CheckConstraint(

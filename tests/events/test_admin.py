@@ -8,15 +8,16 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.db import connection
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
 from contacts.models import Contact
 from events import services
-from events.models import Event
+from events.models import Event, PollCursor
 from mailkoenig.providers.mailgun import payload
 from tests.events.webhooks import sample
-from tests.factories import ContactFactory, RecipientFactory, UserFactory
+from tests.factories import ContactFactory, RecipientFactory, SenderDomainFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/events/event/"
@@ -121,3 +122,19 @@ def test_a_payload_is_shown_sorted_and_as_text(reader: Client) -> None:
 
     assert "&quot;zebra&quot;: &quot;é&quot;" in page
     assert json.dumps(sample("webhook-delivered")["id"])[1:-1] in page
+
+
+def test_how_far_the_logs_are_is_shown_and_nobody_writes_it(admin_client: Client) -> None:
+    page = "/admin/events/pollcursor/"
+    assert "No log was read yet" in admin_client.get(page).content.decode()
+    domain = SenderDomainFactory.create(name="mg.example.com")
+    PollCursor.objects.create(domain=domain, read_to=Now(), finding="Mailgun's log answers 401.")
+
+    listed = admin_client.get(page).content.decode()
+    shown = admin_client.get(f"{page}{domain.pk}/change/").content.decode()
+
+    assert "mg.example.com" in listed
+    assert "answers 401" in listed
+    assert "answers 401" in shown
+    assert admin_client.post(f"{page}{domain.pk}/change/", {}).status_code == 403
+    assert admin_client.get(f"{page}add/").status_code == 403
