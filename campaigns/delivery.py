@@ -150,6 +150,8 @@ class Delivery:
                     accepted=accepted,
                 )
             case Kind.UNKNOWN:
+                wait = policy.backoff(letter.domain.throttles, dice=self.random())
+                recovery.brake_domain(batch=part.batch, wait=wait, reason=outcome.reason)
                 resolver.note_unknown(part.batch, reason=outcome.reason)
             case Kind.NOT_MADE:
                 self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)

@@ -34,7 +34,7 @@ def recover() -> bool:
                 queue.close(batch=stale.batch, state=SendBatch.State.RETURNED, answer=reason)
             else:
                 reason = f"Worker {stale.worker} stopped during the call."
-                resolver.note_unknown(stale.batch, reason=reason)
+                resolver.note_unknown(stale.batch, reason=reason, lost_worker=True)
             logger.warning(
                 "lease ran out", extra={"batch": stale.batch, "state": stale.state, "holder": stale.worker}
             )

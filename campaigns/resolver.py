@@ -48,9 +48,9 @@ def waits() -> list[timedelta]:
     return [timedelta(seconds=seconds) for seconds in settings.RESOLVER_WAITS]
 
 
-def note_unknown(batch: UUID, *, reason: str) -> None:
+def note_unknown(batch: UUID, *, reason: str, lost_worker: bool = False) -> None:
     """Set a locked batch aside as unclear; if an event has proven it already, it is settled at once."""
-    queue.mark_unknown(batch=batch, reason=reason, first_ask=waits()[0])
+    queue.mark_unknown(batch=batch, reason=reason, first_ask=waits()[0], lost_worker=lost_worker)
     if SendBatch.objects.filter(pk=batch, evidence_at__isnull=False).exists():
         settle_as_accepted(
             batch, answer=f"{reason} An event of the provider had proven already that it was accepted."
@@ -65,7 +65,7 @@ def turn(log: ProviderLog) -> bool:
         return False
     people = unclear.sample(question.batch, limit=3)
     finding = log.ask(domain=question.domain, batch=question.batch, since=question.started_at, sample=people)
-    is_last = question.asks + 1 >= len(waits())
+    is_last = question.asks + 1 >= len(waits()) and not may_be_open(question)
     decision = decide(finding.verdict, is_last=is_last, on_unknown=question.on_unknown)
     act(question, finding, decision)
     logger.info(
@@ -73,6 +73,17 @@ def turn(log: ProviderLog) -> bool:
         extra={"batch": question.batch, "verdict": finding.verdict.value, "decision": decision.value},
     )
     return True
+
+
+def may_be_open(question: unclear.Question) -> bool:
+    """Say whether a worker that was given up may be alive still, and its call on the way."""
+    return question.lost_worker and question.age <= timedelta(seconds=settings.MAILGUN_CALL_TIMEOUT)
+
+
+def next_wait(asks: int) -> timedelta:
+    """Return when the log is asked again after `asks` times and one, counted from when the outcome became unclear."""
+    following = waits()[asks + 1 :]
+    return following[0] if following else timedelta(seconds=settings.MAILGUN_CALL_TIMEOUT)
 
 
 def act(question: unclear.Question, finding: Finding, decision: Decision) -> None:
@@ -85,14 +96,17 @@ def act(question: unclear.Question, finding: Finding, decision: Decision) -> Non
             case Decision.ACCEPTED:
                 settle_as_accepted(batch, answer=finding.words)
             case Decision.RETURN:
-                send_again(batch, finding=finding.words, refund=1, unclear_for_good=False)
+                # A provider's fault costs nobody an attempt. Mail whose workers die of it has to come to an end.
+                words = f"{question.answer} {finding.words}" if question.lost_worker else finding.words
+                refund = 0 if question.lost_worker else 1
+                send_again(batch, finding=words, refund=refund, unclear_for_good=False)
             case Decision.RESEND:
                 words = f"{finding.words} Its stream sends such mail again: some may have got it twice."
                 send_again(batch, finding=words, refund=0, unclear_for_good=True)
             case Decision.HOLD:
                 unclear.hold(batch=batch, finding=finding.words)
             case Decision.WAIT:
-                unclear.wait(batch=batch, finding=finding.words, after=waits()[question.asks + 1])
+                unclear.wait(batch=batch, finding=finding.words, after=next_wait(question.asks))
 
 
 def send_again(batch: UUID, *, finding: str, refund: int, unclear_for_good: bool, by: str = "") -> None:

@@ -62,6 +62,9 @@ class SendBatch(models.Model):
     next_ask_at = models.DateTimeField(
         null=True, blank=True, help_text="When the log is asked next, while it is unknown."
     )
+    lost_worker = models.BooleanField(
+        default=False, db_default=False, help_text="Its worker was gone before the call had ended."
+    )
     finding = models.TextField(
         blank=True, default="", db_default="", help_text="What the log said when it was asked last."
     )

@@ -8,7 +8,8 @@ from uuid import UUID
 from mailkoenig.lib import db
 
 # The batch is touched first and only by the first event that proves its acceptance. The recipient is the one that our own
-# variable names, if the address agrees. Planning is most of this statement's cost, so FIND is one of its own.
+# variable names, if the address agrees; who failed without having been accepted is at the bottom of the ladder. Planning is
+# most of this statement's cost, so FIND is one of its own.
 RECORD = """
 WITH evidence AS (
     UPDATE send_batches SET evidence_at = %(occurred_at)s
@@ -25,9 +26,12 @@ WITH evidence AS (
                    CASE WHEN rises THEN NULL ELSE r.locked_by END, CASE WHEN rises THEN NULL ELSE r.locked_at END
             FROM (SELECT coalesce(
                 array_position(%(ladder)s::text[], %(reached)s::text)
-                > coalesce(array_position(%(ladder)s::text[], r.status::text), 0), false) AS rises) AS compared
+                > coalesce(array_position(%(ladder)s::text[], CASE WHEN r.sent_at IS NOT NULL THEN r.status::text END), 0),
+                false) AS rises) AS compared
         ),
         sent_at = CASE WHEN %(reached)s::text IS NULL THEN r.sent_at ELSE coalesce(r.sent_at, %(occurred_at)s) END,
+        unclear_batch_id = CASE WHEN r.sent_at IS NULL AND r.unclear_batch_id = %(batch)s AND r.status NOT IN ('sending', 'unknown')
+                                THEN NULL ELSE r.unclear_batch_id END,
         delivered_at = CASE WHEN %(reached)s = 'delivered' THEN least(r.delivered_at, %(occurred_at)s) ELSE r.delivered_at END,
         opened_at = CASE WHEN %(opened)s THEN least(r.opened_at, %(occurred_at)s) ELSE r.opened_at END,
         clicked_at = CASE WHEN %(clicked)s THEN least(r.clicked_at, %(occurred_at)s) ELSE r.clicked_at END,
@@ -40,7 +44,7 @@ WITH evidence AS (
 ), ledger AS (
     INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
     SELECT 'campaign-' || moved.campaign_id || coalesce(':contact-' || moved.contact_id, ':recipient-' || moved.id),
-           coalesce(moved.batch_id, %(batch)s::uuid), moved.sent_at
+           coalesce(%(batch)s::uuid, moved.batch_id), moved.sent_at
     FROM moved JOIN found ON found.id = moved.id
     WHERE moved.sent_at IS NOT NULL AND found.sent_at IS NULL AND coalesce(moved.batch_id, %(batch)s::uuid) IS NOT NULL
     ON CONFLICT (idempotency_key) DO NOTHING

@@ -106,13 +106,13 @@ def claim(*, campaign: int, batch: UUID, worker: str, probing: bool = False) -> 
     return sorted(db.fetch(Claim, CLAIM, parameters), key=lambda row: row.id)
 
 
-# The last look before the call: who may no longer be mailed, whose key the ledger already holds, and whom an event of an
-# earlier batch has moved on. Only a row in state sending is locked by somebody; the state itself must not be named, or the
+# The last look before the call: who may no longer be mailed, whose key the ledger already holds, whom an event of an
+# earlier batch has moved on, and whose earlier batch an event of somebody else has proven to be accepted. Only a row in state sending is locked by somebody; the state itself must not be named, or the
 # whole batch is read again for each of them. An address that was changed since the snapshot may be refused as the new one.
 SKIP = """
 WITH looked AS MATERIALIZED (
-    SELECT r.id, r.locked_by, l.accepted_at,
-           CASE WHEN l.accepted_at IS NOT NULL THEN ''
+    SELECT r.id, r.locked_by, r.campaign_id, r.contact_id, coalesce(l.accepted_at, u.evidence_at) AS accepted_at, u.id AS proven,
+           CASE WHEN coalesce(l.accepted_at, u.evidence_at) IS NOT NULL THEN ''
                 WHEN c.id IS NULL THEN 'The contact was deleted.'
                 WHEN c.status <> 'active' THEN c.status
                 WHEN s.id IS NOT NULL THEN 'suppressed: ' || s.reason
@@ -121,16 +121,25 @@ WITH looked AS MATERIALIZED (
     LEFT JOIN contacts AS c ON c.id = r.contact_id
     LEFT JOIN suppressions AS s ON s.address = c.email AND s.lifted_at IS NULL
     LEFT JOIN sent_email AS l ON l.idempotency_key = 'campaign-' || r.campaign_id || ':contact-' || r.contact_id
+    LEFT JOIN LATERAL (
+        SELECT b.id, b.evidence_at FROM send_batches AS b WHERE b.id = r.unclear_batch_id AND b.evidence_at IS NOT NULL OFFSET 0
+    ) AS u ON r.unclear_batch_id IS NOT NULL
     WHERE r.id = ANY(%(ids)s::bigint[]) AND r.batch_id = %(batch)s
-      AND (r.locked_by IS NULL OR l.accepted_at IS NOT NULL OR c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL
+      AND (r.locked_by IS NULL OR l.accepted_at IS NOT NULL OR u.id IS NOT NULL OR c.id IS NULL OR c.status <> 'active' OR s.id IS NOT NULL
            OR (c.email <> r.email AND EXISTS (
                SELECT FROM suppressions AS o WHERE o.address = r.email AND o.lifted_at IS NULL)))
 ), skipped AS (
     UPDATE campaign_recipients AS r
     SET status = CASE WHEN looked.accepted_at IS NULL THEN 'skipped' ELSE 'sent' END, reason = looked.reason,
-        sent_at = coalesce(r.sent_at, looked.accepted_at), locked_by = NULL, locked_at = NULL
+        sent_at = coalesce(r.sent_at, looked.accepted_at), locked_by = NULL, locked_at = NULL,
+        unclear_batch_id = CASE WHEN looked.proven IS NULL THEN r.unclear_batch_id END
     FROM looked
     WHERE r.id = looked.id AND r.batch_id = %(batch)s AND r.locked_by IS NOT NULL
+), ledger AS (
+    INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
+    SELECT 'campaign-' || campaign_id || coalesce(':contact-' || contact_id, ':recipient-' || id), proven, accepted_at
+    FROM looked WHERE proven IS NOT NULL AND locked_by IS NOT NULL
+    ON CONFLICT (idempotency_key) DO NOTHING
 )
 SELECT id FROM looked
 """
@@ -264,19 +273,20 @@ WITH people AS (
 ), batch AS (
     UPDATE send_batches
     SET state = 'unknown', answer = %(reason)s, settled_at = statement_timestamp(),
-        asks = 0, next_ask_at = statement_timestamp() + %(first_ask)s
+        lost_worker = %(lost_worker)s, asks = 0, next_ask_at = statement_timestamp() + %(first_ask)s
     WHERE id = %(batch)s
 )
 SELECT count(*) FROM people
 """
 
 
-def mark_unknown(*, batch: UUID, reason: str, first_ask: timedelta) -> int:
+def mark_unknown(*, batch: UUID, reason: str, first_ask: timedelta, lost_worker: bool = False) -> int:
     """Note of a locked batch that its people may or may not have got the mail.
 
     Nobody touches them until that is settled; the provider's log is asked first after `first_ask`.
     """
-    return int(db.value(UNCLEAR, {"batch": batch, "reason": reason, "first_ask": first_ask}))
+    parameters = {"batch": batch, "reason": reason, "first_ask": first_ask, "lost_worker": lost_worker}
+    return int(db.value(UNCLEAR, parameters))
 
 
 FAIL = """

@@ -117,6 +117,22 @@ def hold_domain(*, batch: UUID, wait: timedelta, reason: str) -> int:
     return db.execute(HOLD, {"batch": batch, "wait": wait, "reason": reason})
 
 
+# One unclear outcome is bad luck; from the second in a row on the domain waits, or a provider that is down would have a
+# whole campaign of them within minutes.
+BRAKE = """
+UPDATE sender_domains
+SET held_until = CASE WHEN throttles > 0 THEN greatest(held_until, statement_timestamp() + %(wait)s) ELSE held_until END,
+    held_reason = CASE WHEN throttles > 0 THEN %(reason)s ELSE held_reason END,
+    probe_until = NULL, throttles = throttles + 1
+WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s)
+"""
+
+
+def brake_domain(*, batch: UUID, wait: timedelta, reason: str) -> int:
+    """Count an unclear outcome, and make everything from a batch's domain wait where it is not the first in a row."""
+    return db.execute(BRAKE, {"batch": batch, "wait": wait, "reason": reason})
+
+
 RELEASE = """
 UPDATE sender_domains
 SET held_until = NULL, probe_until = NULL, held_reason = '', throttles = 0

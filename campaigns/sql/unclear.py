@@ -18,18 +18,22 @@ WHERE b.id = (
     ORDER BY next_ask_at LIMIT 1
     FOR NO KEY UPDATE SKIP LOCKED
 ) AND s.id = b.stream_id AND d.id = b.domain_id
-RETURNING b.id, d.name, b.started_at, b.asks, s.on_unknown
+RETURNING b.id, d.name, b.started_at, b.asks, s.on_unknown, b.lost_worker, b.answer,
+          statement_timestamp() - b.started_at
 """
 
 
 class Question(NamedTuple):
-    """A batch to ask about: when its call began, how often the log has been asked, and what its stream wants."""
+    """A batch to ask about: when its call began, how often the log was asked, what its stream wants, what became of it."""
 
     batch: UUID
     domain: str
     started_at: datetime
     asks: int
     on_unknown: str
+    lost_worker: bool
+    answer: str
+    age: timedelta
 
 
 def next_question(*, guard: timedelta) -> Question | None:

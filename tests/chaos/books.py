@@ -7,6 +7,7 @@ from uuid import UUID
 from campaigns import reports, services, states
 from campaigns.models import Campaign, Recipient, SendBatch, SentMessage
 from contacts.models import Membership
+from mailkoenig.providers.types import EventType
 from tests.chaos.calls import keys
 from tests.chaos.world import World
 
@@ -26,6 +27,7 @@ def check(world: World) -> None:
     check_ledger(people, world)
     check_acceptance(people, copies, world)
     check_risk(people, copies, world)
+    check_told(people, world)
 
 
 def check_state(person: Recipient, batches: Mapping[UUID, SendBatch]) -> None:
@@ -86,6 +88,21 @@ def check_risk(people: list[Recipient], copies: Counter[int], world: World) -> N
         {row.id for campaign in world.campaigns for row in reports.at_risk(campaign.pk)} if twice else set()
     )
     assert twice <= listed, "twice, and not listed"
+
+
+def check_told(people: list[Recipient], world: World) -> None:
+    """What the provider has told of a mail is the least that the books say of it."""
+    by_id = {person.pk: person for person in people}
+    refusals = {event.recipient for event in world.told if event.type is EventType.SUPPRESSED}
+    for event in world.told:
+        person = by_id.get(event.recipient or 0)
+        if person is None:
+            continue
+        reached = states.REACHED[event.type]
+        assert states.rank(person.status) >= states.rank(reached), (
+            f"{event.type} was told, yet {person.status}"
+        )
+        assert person.status != "failed" or person.pk in refusals, "failed, although it was taken"
 
 
 def check_counts(people: list[Recipient]) -> None:
