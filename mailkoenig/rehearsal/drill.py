@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
     """One case's end, and the provider's count of it."""
 
     case: str
-    result: Result
+    verdict: Result
     reason: str
     people: int
     accepted: int
@@ -53,7 +53,7 @@ def play(names: Sequence[str], *, seed: int) -> Iterator[Verdict]:
         with Scratch() as scratch:
             for name in names:
                 verdict = one(CASES[name], scratch=scratch, logs=logs / name, seed=seed)
-                if verdict.result is Result.FAILED:
+                if verdict.verdict is Result.FAILED:
                     failed.append(verdict)
                 else:
                     shutil.rmtree(logs / name, ignore_errors=True)
@@ -108,7 +108,7 @@ def table(verdicts: Iterable[Verdict]) -> Table:
     for verdict in verdicts:
         numbers = (verdict.people, verdict.accepted, verdict.twice, verdict.lost, verdict.calls)
         found.add_row(
-            verdict.case, verdict.result.value, *(f"{n:,}" for n in numbers), f"{verdict.seconds:.1f}"
+            verdict.case, verdict.verdict.value, *(f"{n:,}" for n in numbers), f"{verdict.seconds:.1f}"
         )
     return found
 
@@ -117,5 +117,5 @@ def show(console: Console, verdict: Verdict) -> None:
     """Say how a case ended."""
     words = f": {verdict.reason}" if verdict.reason else ""
     console.print(
-        f"{verdict.result.value:<8} {verdict.case}{words}", highlight=False, markup=False, soft_wrap=True
+        f"{verdict.verdict.value:<8} {verdict.case}{words}", highlight=False, markup=False, soft_wrap=True
     )

@@ -87,7 +87,7 @@ def test_cases_pass() -> None:
     found = {row["case"]: row for row in json.loads(done.stdout)["cases"]}
     assert list(found) == ["race-2", "dropped", "commit-lost"]
     for row in found.values():
-        assert (row["result"], row["reason"], row["twice"], row["lost"]) == ("passed", "", 0, 0)
+        assert (row["verdict"], row["reason"], row["twice"], row["lost"]) == ("passed", "", 0, 0)
         assert row["accepted"] == row["people"] > 0
 
 

@@ -17,11 +17,11 @@ EPILOG = "Cases:\n" + "\n".join(f"  {case.name:<20} {case.what}" for case in CAS
 
 class Command(BaseCommand):
     help = (
-        "Break things on purpose and count: every person gets the mail once, nobody twice, nobody is lost. Each case "
-        "has a database of its own, dropped at the end, a simulated Mailgun whose count is the judge, and real worker "
-        "processes. Nothing leaves this machine. All cases together take about two minutes."
+        "Break things on purpose and count: everybody gets the mail once, nobody twice, nobody is lost. Each case has\n"
+        "a database of its own, dropped at the end, a simulated Mailgun whose count is the judge, and real worker\n"
+        "processes. Nothing leaves this machine, and nothing of yours is touched. All cases take about two minutes on\n"
+        "an idle machine; the logs of a case that fails are kept."
     )
-
     # Its processes have settings of their own.
     requires_system_checks: list[str] = []
 
