@@ -97,16 +97,20 @@ def act(question: unclear.Question, finding: Finding, decision: Decision) -> Non
                 settle_as_accepted(batch, answer=finding.words)
             case Decision.RETURN:
                 # A provider's fault costs nobody an attempt. Mail whose workers die of it has to come to an end.
-                words = f"{question.answer} {finding.words}" if question.lost_worker else finding.words
                 refund = 0 if question.lost_worker else 1
-                send_again(batch, finding=words, refund=refund, unclear_for_good=False)
+                send_again(batch, finding=story(question, finding), refund=refund, unclear_for_good=False)
             case Decision.RESEND:
-                words = f"{finding.words} Its stream sends such mail again: some may have got it twice."
+                words = f"{story(question, finding)} Its stream sends such mail again, though some may have got it."
                 send_again(batch, finding=words, refund=0, unclear_for_good=True)
             case Decision.HOLD:
                 unclear.hold(batch=batch, finding=finding.words)
             case Decision.WAIT:
                 unclear.wait(batch=batch, finding=finding.words, after=next_wait(question.asks))
+
+
+def story(question: unclear.Question, finding: Finding) -> str:
+    """Return what was found, behind the death of the worker where there was one."""
+    return f"{question.answer} {finding.words}" if question.lost_worker else finding.words
 
 
 def send_again(batch: UUID, *, finding: str, refund: int, unclear_for_good: bool, by: str = "") -> None:

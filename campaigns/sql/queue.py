@@ -231,7 +231,9 @@ def accept(*, batch: UUID, ids: Sequence[int]) -> int:
 RETURN = """
 UPDATE campaign_recipients AS r
 SET status = CASE WHEN r.attempts - %(refund)s >= s.max_attempts THEN 'failed' ELSE 'pending' END,
-    attempts = r.attempts - %(refund)s, batch_id = NULL, locked_by = NULL, locked_at = NULL, reason = %(reason)s,
+    attempts = r.attempts - %(refund)s, batch_id = NULL, locked_by = NULL, locked_at = NULL,
+    reason = %(reason)s || CASE WHEN r.attempts - %(refund)s >= s.max_attempts
+                                THEN ' Given up after ' || (r.attempts - %(refund)s) || ' attempts.' ELSE '' END,
     unclear_batch_id = CASE WHEN %(unclear)s THEN r.batch_id ELSE r.unclear_batch_id END,
     next_attempt_at = statement_timestamp() + %(after)s
 FROM send_batches AS b JOIN streams AS s ON s.id = b.stream_id
