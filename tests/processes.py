@@ -1,11 +1,12 @@
 """Real processes of the site on the test database: the worker, the web server, any command."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -62,6 +63,43 @@ def worker(*arguments: str, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def web(**extra: str) -> Iterator[str]:
+    """Start the web server as it is deployed; yields its address."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "mailkoenig.wsgi",
+            "--bind",
+            f"127.0.0.1:{port}",
+            "--threads",
+            "4",
+        ],
+        cwd=ROOT,
+        # Gunicorn leaves its socket to the end of the process, of which Python warns.
+        env=environment(**{"PYTHONWARNINGS": "default", **extra}),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        eventually(lambda: listens(port))
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def listens(port: int) -> bool:
+    """Say whether somebody takes connections there."""
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def eventually(holds: Callable[[], object], *, within: float = 20) -> None:

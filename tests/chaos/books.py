@@ -93,7 +93,7 @@ def check_risk(people: list[Recipient], copies: Counter[int], world: World) -> N
 def check_told(people: list[Recipient], world: World) -> None:
     """What the provider has told of a mail is the least that the books say of it."""
     by_id = {person.pk: person for person in people}
-    refusals = {event.recipient for event in world.told if event.type is EventType.SUPPRESSED}
+    refusals = {event.address for event in world.told if event.type is EventType.SUPPRESSED}
     for event in world.told:
         person = by_id.get(event.recipient or 0)
         if person is None:
@@ -102,7 +102,7 @@ def check_told(people: list[Recipient], world: World) -> None:
         assert states.rank(person.status) >= states.rank(reached), (
             f"{event.type} was told, yet {person.status}"
         )
-        assert person.status != "failed" or person.pk in refusals, "failed, although it was taken"
+        assert person.status != "failed" or person.email in refusals, "failed, although it was taken"
 
 
 def check_counts(people: list[Recipient]) -> None:

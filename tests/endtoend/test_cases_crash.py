@@ -5,10 +5,11 @@ import threading
 from collections import Counter
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
-from campaigns.models import Recipient, SendBatch, Stream
+from campaigns.models import Campaign, Recipient, SendBatch, Stream
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.records import Message
 from mailkoenig.simulator.server import Simulator
@@ -51,6 +52,15 @@ def test_killed_between_acceptance_and_commit_nobody_gets_it_twice(simulator: Si
     assert all("log holds" in batch.answer for batch in lost)
 
 
+def hung(simulator: Simulator) -> int:
+    return sum(call.fault == "hang" for call in simulator.calls)
+
+
+def has_met_it(simulator: Simulator, poison: Campaign, met: int) -> bool:
+    """Say whether a worker has begun another call with the poison, or there is none left."""
+    return hung(simulator) > met or is_over(poison)
+
+
 def test_mail_that_kills_its_worker_is_given_up_and_the_next_campaign_goes_out(simulator: Simulator) -> None:
     Stream.objects.update(batch_size=50, lease=timedelta(seconds=1), max_attempts=2)
     poison, well = campaign_to(10), campaign_to(150)
@@ -60,10 +70,8 @@ def test_mail_that_kills_its_worker_is_given_up_and_the_next_campaign_goes_out(s
     with ExitStack() as stack:
         while Recipient.objects.filter(campaign=poison, status="failed").count() < 10:
             process = stack.enter_context(worker("--worker", "same", **QUICK))
-            met = sum(call.fault == "hang" for call in simulator.calls)
-            eventually(
-                lambda met=met: sum(call.fault == "hang" for call in simulator.calls) > met or is_over(poison)
-            )
+            met = hung(simulator)
+            eventually(partial(has_met_it, simulator, poison, met))
             process.kill()
             process.wait()
             kills += 1

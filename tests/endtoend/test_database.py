@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import requests
 from django.db import connection, connections
 from pytest_django.fixtures import Settings
 
@@ -21,7 +22,8 @@ from contacts.models import ContactList
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.endtoend.test_worker import TIMEOUTS, campaign_to, is_over, states
-from tests.processes import eventually, manage, worker
+from tests.events.webhooks import sample, signed
+from tests.processes import eventually, listens, manage, web, worker
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 PGBOUNCER = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
@@ -110,6 +112,13 @@ def test_no_transaction_is_open_during_a_call(simulator: Simulator) -> None:
         eventually(lambda: is_over(campaign))
 
 
+def delivery_to(person: Recipient) -> bytes:
+    """Return the webhook that reports a delivery."""
+    variables = {"batch": str(person.batch_id), "rid": str(person.pk)}
+    event = {**sample("webhook-delivered"), "id": f"event-{person.pk}", "recipient": person.email}
+    return signed({**event, "user-variables": variables})
+
+
 @pytest.fixture
 def pooler(tmp_path: Path) -> Iterator[str]:
     """PgBouncer in transaction mode in front of the test database; yields its DATABASE_URL."""
@@ -144,16 +153,11 @@ def pooler(tmp_path: Path) -> Iterator[str]:
         command = [PGBOUNCER, "-u", pwd.getpwnam("nobody").pw_name, *command[1:]]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        eventually(lambda: answers(port))
+        eventually(lambda: listens(port))
         yield f"postgres:///{server['dbname']}?host=127.0.0.1&port={port}&user={target['user']}"
     finally:
         process.terminate()
         process.wait()
-
-
-def answers(port: int) -> bool:
-    with closing(socket.socket()) as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_everything_works_behind_a_pooler_in_transaction_mode(
@@ -168,7 +172,11 @@ def test_everything_works_behind_a_pooler_in_transaction_mode(
     campaign.lists.set(ContactList.objects.filter(name="Readers"))
     with worker(DATABASE_URL=pooler, **TIMEOUTS), worker(DATABASE_URL=pooler, **TIMEOUTS):
         eventually(lambda: is_over(campaign), within=60)
+    with web(DATABASE_URL=pooler) as site:
+        for person in Recipient.objects.order_by("pk")[:10]:
+            answer = requests.post(f"{site}/webhooks/mailgun/", data=delivery_to(person), timeout=10)
+            assert answer.text == "Recorded.\n"
 
-    assert Counter(Recipient.objects.values_list("status", flat=True)) == {"sent": 5_000}
+    assert Counter(Recipient.objects.values_list("status", flat=True)) == {"sent": 4_990, "delivered": 10}
     everybody_once(simulator, people=5_000)
     assert not SendBatch.objects.filter(state__in=["leased", "in_flight", "unknown"]).exists()

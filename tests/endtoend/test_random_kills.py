@@ -1,6 +1,7 @@
 """Workers that are killed at random moments: nobody lost, and nobody twice as long as the provider's log can be asked.
 
-The small size is part of the suite; KILLS=200 RECIPIENTS=20000 in the environment makes it the full one.
+The small size is part of the suite; KILLS=200 RECIPIENTS=20000 in the environment makes it the full one, and
+--junitxml=FILE writes the figures down.
 """
 
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -24,6 +26,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 KILLS = int(os.environ.get("KILLS", "8"))
 RECIPIENTS = int(os.environ.get("RECIPIENTS", "2000"))
+Note = Callable[[str, object], None]
 QUICK = {
     "MAILGUN_CONNECT_TIMEOUT": "1",
     "MAILGUN_READ_TIMEOUT": "4",
@@ -63,22 +66,26 @@ def start() -> subprocess.Popen[bytes]:
     )
 
 
-def send_under_fire(simulator: Simulator, *, seed: int) -> Campaign:
+def send_under_fire(simulator: Simulator, note: Note, *, seed: int) -> Campaign:
     """Send a campaign while its workers are killed, then let one finish."""
     Stream.objects.update(
-        batch_size=max(RECIPIENTS // (2 * KILLS), 1), lease=timedelta(seconds=6), max_attempts=50
+        batch_size=max(RECIPIENTS // (5 * KILLS), 1), lease=timedelta(seconds=6), max_attempts=50
     )
     campaign = campaign_to(RECIPIENTS)
-    simulator.fault(Fault("latency", times=None, seconds=[0.05, 0.6]))
-    kill_at_random(campaign, seed=seed)
+    simulator.fault(Fault("latency", times=None, seconds=[0.1, 2]))
+    note("kills", kill_at_random(campaign, seed=seed))
     with worker(**QUICK):
         eventually(lambda: is_over(campaign), within=120 + RECIPIENTS / 50)
     assert Counter(Recipient.objects.values_list("status", flat=True)) == {"sent": RECIPIENTS}
+    note("accepted", len(simulator.accepted_addresses()))
+    note("calls", len(simulator.calls))
+    note("killed during a call", SendBatch.objects.filter(lost_worker=True).count())
+    note("killed before a call", SendBatch.objects.filter(answer__contains="stopped before the call").count())
     return campaign
 
 
-def test_nobody_is_lost_and_nobody_gets_it_twice(simulator: Simulator) -> None:
-    send_under_fire(simulator, seed=1)
+def test_nobody_is_lost_and_nobody_gets_it_twice(simulator: Simulator, record_property: Note) -> None:
+    send_under_fire(simulator, record_property, seed=1)
 
     addresses = simulator.accepted_addresses()
     assert len(set(addresses)) == RECIPIENTS
@@ -86,15 +93,18 @@ def test_nobody_is_lost_and_nobody_gets_it_twice(simulator: Simulator) -> None:
 
 
 def test_where_nothing_can_be_asked_nobody_is_lost_and_who_may_have_it_twice_is_listed(
-    simulator: Simulator,
+    simulator: Simulator, record_property: Note
 ) -> None:
     simulator.fault(Fault("error", on="events", times=None))
 
-    campaign = send_under_fire(simulator, seed=2)
+    campaign = send_under_fire(simulator, record_property, seed=2)
 
     counted = Counter(simulator.accepted_addresses())
     assert len(counted) == RECIPIENTS
+    record_property("lost", RECIPIENTS - len(counted))
     twice = {address for address, times in counted.items() if times > 1}
     listed = {person.email for person in reports.at_risk(campaign.pk, limit=RECIPIENTS)}
+    record_property("twice", len(twice))
+    record_property("listed at risk", len(listed))
     assert twice <= listed
     assert not SendBatch.objects.filter(state="unknown").exists()
