@@ -135,6 +135,10 @@ class Stage:
         """Start a worker and return its process id."""
         return self.cast.manage(name, "run_sender", "--worker", name, **extra).pid
 
+    def has_begun(self, name: str) -> bool:
+        """Say whether a worker works."""
+        return "worker started" in (self.logs / f"{name}.log").read_text(errors="replace")
+
     def web(self) -> None:
         """Start the web process, and let the provider post its webhooks there."""
         port = free_port()

@@ -12,8 +12,11 @@ def cut(stage: Stage) -> None:
     """End the workers' connections again and again."""
     stage.prepare(people=200, batch=10)
     stage.simulator.fault(Fault("latency", times=None, seconds=[0.05, 0.2]))
-    stage.worker("worker-1")
-    stage.worker("worker-2")
+    for name in ("worker-1", "worker-2"):
+        stage.worker(name)
+    for name in ("worker-1", "worker-2"):
+        # One that finds no database while it starts ends with a clear line, and systemd starts it again.
+        stage.until(partial(stage.has_begun, name), what=f"{name} to begin")
     stage.send()
     stage.until(partial(has_accepted, stage, 1), what="an acceptance")
     total = 0
