@@ -3,10 +3,11 @@
 from collections import Counter
 
 import pytest
+import requests
 from pytest_django.live_server_helper import LiveServer
 
-from campaigns import reports
-from campaigns.models import Campaign, Recipient, Stream
+from campaigns import reports, services
+from campaigns.models import Campaign, Recipient, SendBatch, Stream
 from contacts.models import Contact, Membership
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
@@ -77,8 +78,6 @@ def test_large_values_are_neither_lost_nor_too_much_for_a_call(simulator: Simula
 def test_who_leaves_by_link_while_it_runs_is_in_no_later_call(
     simulator: Simulator, live_server: LiveServer
 ) -> None:
-    import requests
-
     Stream.objects.update(batch_size=20)
     campaign = campaign_to(100)
     simulator.fault(Fault("latency", times=None, seconds=0.5))
@@ -98,3 +97,27 @@ def test_who_leaves_by_link_while_it_runs_is_in_no_later_call(
     assert set(Recipient.objects.filter(status="skipped").values_list("reason", flat=True)) == {
         "unsubscribed"
     }
+
+
+def test_only_open_calls_finish_after_a_pause_and_a_resume_repeats_nobody(simulator: Simulator) -> None:
+    Stream.objects.update(batch_size=20)
+    campaign = campaign_to(240)
+    simulator.fault(Fault("latency", times=None, seconds=0.6))
+
+    with worker(SENDER_CONCURRENCY="2", **TIMEOUTS):
+        eventually(lambda: len(simulator.calls) >= 3)
+        services.pause(campaign)
+        eventually(lambda: not SendBatch.objects.filter(state__in=["leased", "in_flight"]).exists())
+        after_pause = len(simulator.calls)
+        services.resume(campaign)
+        eventually(lambda: len(simulator.calls) > after_pause)
+        services.cancel(campaign)
+        eventually(lambda: not SendBatch.objects.filter(state__in=["leased", "in_flight"]).exists())
+
+    counts = counted(campaign)
+    campaign.refresh_from_db()
+    assert campaign.status == "cancelled"
+    assert after_pause <= 5
+    assert counts["sent"] + counts["pending"] == 240
+    addresses = simulator.accepted_addresses()
+    assert len(addresses) == len(set(addresses)) == counts["sent"]
