@@ -14,6 +14,7 @@ from campaigns.admin.levers import Lever, LeverAdmin
 from campaigns.admin.words import RUNNING, STOPPED, WAITING, badge, when
 from campaigns.forms import SenderDomainForm
 from campaigns.models import SenderDomain
+from mailkoenig.lib.database_clock import clock
 
 
 def pause_sentences(domain: SenderDomain) -> list[str]:
@@ -24,7 +25,7 @@ def resume_sentences(domain: SenderDomain) -> list[str]:
     sentences = [f"Let mail leave from {domain} again, at once."]
     if domain.status == SenderDomain.Status.PAUSED:
         sentences.append(f"It was paused because: {domain.paused_reason or 'nobody said why.'}")
-    if domain.held_until and domain.held_until > timezone.now():
+    if domain.held_until and domain.held_until > clock.now():
         sentences.append(f"The provider asked us to wait; its words: {domain.held_reason or 'none'}")
     return sentences
 
@@ -70,7 +71,7 @@ class SenderDomainAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold
     def state(self, domain: SenderDomain) -> SafeString:
         if domain.status == SenderDomain.Status.PAUSED:
             return badge("Paused", STOPPED)
-        if domain.held_until and domain.held_until > timezone.now():
+        if domain.held_until and domain.held_until > clock.now():
             return badge("Waits", WAITING)
         return badge("Active", RUNNING)
 
@@ -78,7 +79,7 @@ class SenderDomainAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold
     def why(self, domain: SenderDomain) -> str | None:
         if domain.status == SenderDomain.Status.PAUSED:
             return domain.paused_reason
-        if domain.held_until and domain.held_until > timezone.now():
+        if domain.held_until and domain.held_until > clock.now():
             local = timezone.localtime(domain.held_until)
             return f"until {local:%Y-%m-%d %H:%M %Z}: {domain.held_reason}"
         return None
