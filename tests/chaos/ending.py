@@ -13,7 +13,9 @@ HOURS = 12
 def drain(world: World) -> None:
     """Let everything that is open come to its end."""
     world.post.log = "open"
-    Stream.objects.filter(name="campaigns").update(paused=False, batch_size=1000, max_attempts=5)
+    Stream.objects.filter(name="campaigns").update(
+        paused=False, batch_size=1000, max_attempts=5, concurrency=16, rate_per_minute=None
+    )
     for domain in world.domains:
         services.resume_domain(domain)
     Campaign.objects.update(body=GOOD.format(99))

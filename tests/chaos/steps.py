@@ -130,6 +130,8 @@ def change_stream(world: World, dice: Random) -> None:
         max_attempts=dice.randint(1, 5),
         paused=dice.random() < 0.2,
         on_unknown=dice.choice(["resend", "hold"]),
+        concurrency=dice.choice([1, 2, 16]),
+        rate_per_minute=dice.choice([None, None, 3, 6]),
     )
 
 

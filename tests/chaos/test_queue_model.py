@@ -21,7 +21,7 @@ from tests.chaos import books, ending, steps
 from tests.chaos.world import World
 
 # More of them find more: CHAOS_EXAMPLES=1000 for an evening.
-EXAMPLES = int(os.environ.get("CHAOS_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("CHAOS_EXAMPLES", "25"))
 
 
 class Queue(RuleBasedStateMachine):
