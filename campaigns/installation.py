@@ -1,5 +1,6 @@
 """Nothing is sent from a restored or copied database until a person confirms: it does not know what has gone out since."""
 
+import fcntl
 import json
 import logging
 import os
@@ -90,8 +91,11 @@ def remember(path: Path, server: str, beats: int) -> None:
     new = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(json.dumps({**remembered(path), server: beats}))
-        new.replace(path)
+        # Workers of other databases on this host write here too; none may write back what another has just replaced.
+        with path.with_name(f".{path.name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            new.write_text(json.dumps({**remembered(path), server: beats}))
+            new.replace(path)
     except OSError as error:
         logger.warning("can't keep the count outside the database", extra={"error": type(error).__name__})
         with suppress(OSError):

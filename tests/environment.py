@@ -1,6 +1,14 @@
 """The environment of the tests, set before Django reads its settings (pytest loads this first)."""
 
+import atexit
 import os
+import shutil
+import tempfile
+from pathlib import Path
+
+# Each test process counts for its own database only.
+COUNTS = Path(tempfile.mkdtemp(prefix="mailkoenig-tests-"))
+atexit.register(shutil.rmtree, COUNTS, ignore_errors=True)
 
 os.environ.update(
     DEBUG="0",
@@ -11,5 +19,6 @@ os.environ.update(
     MAILGUN_API_KEY="key-account",
     MAILGUN_SENDING_KEY="key-sending",
     MAILGUN_WEBHOOK_SIGNING_KEYS="mail-koenig-test-signing-key,mail-koenig-parent-signing-key",
+    INSTANCE_FILE=str(COUNTS / "instance.json"),
     LOG_LEVEL="CRITICAL",
 )

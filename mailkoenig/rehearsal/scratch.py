@@ -64,6 +64,8 @@ class Scratch:
         """Create a database on the server of the settings; nobody may be connected to the template."""
         name = f"drill_{os.getpid()}_{secrets.token_hex(4)}"
         self.go_home()
+        # Before it is made: an interruption may come while it is.
+        self.made.append(name)
         try:
             sql.create_database(name, template=template)
         except ProgrammingError as error:
@@ -72,7 +74,6 @@ class Scratch:
                 f"A drill works on databases of its own, and the role {user!r} may not create one ({first_line(error)}): "
                 "give it CREATEDB, or unset DATABASE_URL to use the embedded PostgreSQL."
             ) from error
-        self.made.append(name)
         return name
 
     def use(self, name: str) -> None:

@@ -117,3 +117,17 @@ def test_workers_that_count_at_the_same_moment_are_no_restore(file: Path) -> Non
         worker.join()
 
     assert reasons == {""}
+
+
+def test_counts_of_several_databases_in_one_file_never_go_back(file: Path) -> None:
+    def count(server: str) -> None:
+        for beats in range(50):
+            installation.remember(file, server, beats)
+
+    threads = [Thread(target=count, args=(server,)) for server in ("a", "b", "c")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert installation.remembered(file) == {"a": 49, "b": 49, "c": 49}

@@ -123,6 +123,11 @@ def delivery_to(person: Recipient) -> bytes:
     return signed({**event, "user-variables": variables})
 
 
+def owner(host: str) -> str:
+    """Return who may enter the folder of the server's socket, where its host is one."""
+    return pwd.getpwuid(Path(host).stat().st_uid).pw_name if host.startswith("/") else "nobody"
+
+
 @pytest.fixture
 def pooler(tmp_path: Path) -> Iterator[str]:
     """PgBouncer in transaction mode in front of the test database; yields its DATABASE_URL."""
@@ -154,7 +159,7 @@ def pooler(tmp_path: Path) -> Iterator[str]:
             if path == Path("/tmp"):
                 break
             path.chmod(0o755)
-        command = [PGBOUNCER, "-u", pwd.getpwnam("nobody").pw_name, *command[1:]]
+        command = [PGBOUNCER, "-u", owner(server.get("host") or ""), *command[1:]]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         eventually(lambda: listens(port))
