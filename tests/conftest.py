@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from pytest_django.fixtures import Settings
 
@@ -16,6 +17,8 @@ def default_streams(request: pytest.FixtureRequest) -> Iterator[None]:
     if {"db", "transactional_db", "live_server"} & set(
         request.fixturenames
     ) or request.node.get_closest_marker("django_db"):
+        # An emptied database counts from nothing; what is counted outside of it must not say that it was restored.
+        settings.INSTANCE_FILE.unlink(missing_ok=True)
         request.getfixturevalue("transactional_db" if needs_commits(request) else "db")
         StreamFactory.create()
         StreamFactory.create(name="receipts", kind="transactional", batch_size=1, on_unknown="hold")

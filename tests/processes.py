@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -50,19 +51,24 @@ def manage(*arguments: str, timeout: float = 60, **extra: str) -> subprocess.Com
 
 @contextmanager
 def worker(*arguments: str, **extra: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a worker; whatever is left of it is killed in the end."""
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "run_sender", *arguments],
-        cwd=ROOT,
-        env=environment(**extra),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+    """Start a worker; whatever is left of it is killed in the end. What it said is printed where the test fails."""
+    with TemporaryFile() as said:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "run_sender", *arguments],
+            cwd=ROOT,
+            env=environment(**extra),
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+        )
+        try:
+            yield process
+        except BaseException:
+            said.seek(0)
+            print(said.read()[-5000:].decode(errors="replace"))  # noqa: T201 - for the report of the failure
+            raise
+        finally:
+            process.kill()
+            process.wait()
 
 
 @contextmanager
