@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from email.utils import quote
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
@@ -14,6 +14,14 @@ from campaigns.models import Campaign, SenderDomain
 from campaigns.sql.queue import Claim
 from contacts.services import unsubscribe_url
 from mailkoenig.providers.types import Call, Dialect, Envelope
+
+
+class HasAddress(Protocol):
+    @property
+    def email(self) -> str: ...
+
+
+Addressed = TypeVar("Addressed", bound=HasAddress)
 
 # Mailgun loses the values of a recipient that has more than this many bytes of them.
 LARGEST_VALUES = 16_000
@@ -72,7 +80,7 @@ def groups(
     return [group for group in together if group] + alone
 
 
-def halves(people: Sequence[Claim], words: str) -> list[list[Claim]]:
+def halves(people: Sequence[Addressed], words: str) -> list[list[Addressed]]:
     """Cut a batch in two: the address that the provider names by itself, else in the middle."""
     named = [person for person in people if person.email in words.lower()]
     if named and len(named) < len(people):

@@ -12,11 +12,12 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import transaction
 
-from campaigns import policy, resolver, services, versions
-from campaigns.calls import Letter, build, compiled, envelope, groups, halves
+from campaigns import policy, resolver, services
+from campaigns.calls import halves
 from campaigns.content import ContentError
-from campaigns.models import Campaign, SendBatch, SenderDomain
-from campaigns.sql import queue, recovery
+from campaigns.mail import Job, Mail, Turn
+from campaigns.models import SendBatch
+from campaigns.sql import jobs, queue, recovery, tallies
 from mailkoenig.providers.types import Kind, Outcome, Provider
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class Part(NamedTuple):
     """A batch that is leased to us and not yet sent."""
 
     batch: UUID
-    people: Sequence[queue.Claim]
+    people: Sequence[Job]
 
 
 @dataclass
@@ -43,71 +44,69 @@ class Delivery:
     random: Callable[[], float] = random
     is_stopping: Callable[[], bool] = lambda: False
 
-    def send_one(self, campaign_id: int) -> bool:
+    def send_one(self, turn: Turn) -> bool:
         """Claim one batch, send it and settle it; False when there was nothing to claim."""
-        probing = queue.probe(campaign=campaign_id, wait=timedelta(seconds=settings.MAILGUN_CALL_TIMEOUT))
+        probing = queue.probe(domain=turn.domain, wait=timedelta(seconds=settings.MAILGUN_CALL_TIMEOUT))
         batch = uuid4()
-        people = queue.claim(campaign=campaign_id, batch=batch, worker=self.worker, probing=probing)
+        most = self.provider.messages_per_call
+        people = turn.claim(batch=batch, worker=self.worker, probing=probing, most=most)
         if not people:
             return False
         parts = [Part(batch, people)]
-        # The domain is the batch's, not the campaign's: somebody may have just chosen another.
-        domain = SenderDomain.objects.get(batches=batch)
-        campaign = Campaign.objects.get(pk=campaign_id)
+        mail = turn.mail(batch, people, dialect=self.provider.dialect)
         try:
-            letter = Letter(campaign, domain, compiled(services.source(campaign), self.provider.dialect))
-            version = versions.of(letter)
+            # Kept before the call: what goes out can be looked up, whatever becomes of it.
+            assert_makeable(mail)
         except ContentError as error:
-            self.refuse(parts[0], str(error))
+            self.refuse(parts[0], mail, str(error))
             return True
         held_at = time.monotonic()
         while parts and not self.is_stopping():
-            parts += self.send_part(parts.pop(), letter, version=version, probing=probing)
+            parts += self.send_part(parts.pop(), mail, probing=probing)
             if parts and time.monotonic() - held_at > settings.MAILGUN_CALL_TIMEOUT / 2:
                 # What waits for its turn must not be taken for left behind.
                 queue.renew([part.batch for part in parts])
                 held_at = time.monotonic()
-        self.release(parts)
+        self.release(parts, mail)
         return True
 
-    def send_part(self, part: Part, letter: Letter, *, version: int, probing: bool) -> list[Part]:
+    def send_part(self, part: Part, mail: Mail, *, probing: bool) -> list[Part]:
         """Send one leased batch and settle it; return what it had to be split into."""
-        envelopes = {person.id: envelope(person, letter.content) for person in part.people}
-        smaller = groups(part.people, envelopes, letter.content, self.provider.dialect)
+        smaller = mail.groups(part.people)
         if len(smaller) > 1:
             return self.split(
-                part, smaller, answer="Cut before the call: too large for one, or some must go alone."
+                part, mail, smaller, answer="Cut before the call: too large for one, or some must go alone."
             )
         leased_at = time.monotonic()
-        left = self.begin(part, version=version, probing=probing)
+        left = self.begin(part, mail, probing=probing)
         if left is None:
             return []
-        call = build(part.batch, letter, left, envelopes, self.provider.dialect)
+        call = mail.call(part.batch, left)
         if time.monotonic() - leased_at > settings.MAILGUN_CALL_TIMEOUT:
             outcome = Outcome(Kind.NOT_MADE, "The worker was held up before the call; it was not made.")
         else:
             outcome = self.provider.send(call)
-        return self.settle(Part(part.batch, left), letter, outcome)
+        return self.settle(Part(part.batch, left), mail, outcome)
 
-    def begin(self, part: Part, *, version: int | None, probing: bool) -> list[queue.Claim] | None:
+    def begin(self, part: Part, mail: Mail, *, probing: bool) -> list[Job] | None:
         """Commit that the call begins, without those who left meanwhile; None when there is nothing to call for."""
         with transaction.atomic():
             if queue.lock(part.batch) != State.LEASED:
                 return None
-            gone = queue.skip_ineligible(batch=part.batch, ids=[person.id for person in part.people])
+            gone = mail.skip(batch=part.batch, ids=[person.id for person in part.people])
             left = [person for person in part.people if person.id not in gone]
             if not left:
                 queue.close(
                     batch=part.batch, state=State.RETURNED, answer="Nobody in it may be mailed any more."
                 )
                 return None
-            if not queue.start(batch=part.batch, people=len(left), version=version, probing=probing):
+            if not queue.start(batch=part.batch, people=len(left), version=mail.version, probing=probing):
                 words = "Something was paused before the call, or its stream had no room for it."
-                self.back(part, words, after=timedelta(0), refund=NOT_COUNTED)
+                self.back(part, mail, words, after=timedelta(0), refund=NOT_COUNTED)
                 return None
         return left
 
-    def settle(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
+    def settle(self, part: Part, mail: Mail, outcome: Outcome) -> list[Part]:
         """Write what the answer means, for as long as the lease is ours; return what is left to send in smaller parts."""
         parts: list[Part] = []
 
@@ -116,7 +115,8 @@ class Delivery:
             with transaction.atomic():
                 state = queue.lock(part.batch)
                 if state == State.IN_FLIGHT:
-                    parts.extend(self.act(part, letter, outcome))
+                    parts.extend(self.act(part, mail, outcome))
+                    tallies.answer(batch=part.batch, answer_class=outcome.answer_class)
                     return
             if state == State.UNKNOWN and outcome.kind == Kind.SENT:
                 # Our lease had run out, but nobody has touched these people since, and this answer settles it.
@@ -127,21 +127,21 @@ class Delivery:
             "batch settled",
             extra={
                 "batch": part.batch,
-                "campaign": letter.campaign.pk,
+                "of": mail.about,
                 "people": len(part.people),
                 "outcome": outcome.kind.value,
             },
         )
         return parts
 
-    def act(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
+    def act(self, part: Part, mail: Mail, outcome: Outcome) -> list[Part]:
         """Do what one outcome asks for, in the caller's transaction, with the batch locked."""
         ids = [person.id for person in part.people]
         if outcome.kind not in (Kind.NOT_MADE, Kind.RETRY, Kind.UNKNOWN):
             recovery.release_domain(part.batch)
         match outcome.kind:
             case Kind.SENT:
-                accepted = queue.accept(batch=part.batch, ids=ids)
+                accepted = mail.jobs.accept(batch=part.batch, ids=ids)
                 queue.close(
                     batch=part.batch,
                     state=State.ACCEPTED,
@@ -150,87 +150,96 @@ class Delivery:
                     accepted=accepted,
                 )
             case Kind.UNKNOWN:
-                wait = policy.backoff(letter.domain.throttles, dice=self.random())
+                wait = policy.backoff(mail.domain.throttles, dice=self.random())
                 recovery.brake_domain(batch=part.batch, wait=wait, reason=outcome.reason)
-                resolver.note_unknown(part.batch, reason=outcome.reason)
+                resolver.note_unknown(part.batch, mail.jobs, reason=outcome.reason)
             case Kind.NOT_MADE:
-                self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+                self.back(part, mail, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
             case Kind.RETRY:
-                self.hold(part, letter, outcome)
+                self.hold(part, mail, outcome)
             case Kind.SPLIT:
-                return self.shrink(part, letter, outcome)
+                return self.shrink(part, mail, outcome)
             case Kind.RECIPIENT_FAILED:
-                queue.fail(batch=part.batch, ids=ids, reason=outcome.reason)
+                mail.jobs.fail(batch=part.batch, ids=ids, reason=outcome.reason)
                 queue.close(batch=part.batch, state=State.RETURNED, answer=outcome.reason)
             case Kind.PAUSE_CAMPAIGN:
-                recovery.pause_campaign(batch=part.batch, reason=outcome.reason)
-                self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+                self.give_up(part, mail, outcome.reason)
             case Kind.PAUSE_DOMAIN:
                 recovery.pause_domain(batch=part.batch, reason=outcome.reason)
-                self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+                self.back(part, mail, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
             case _:
                 assert_never(outcome.kind)
         return []
 
-    def hold(self, part: Part, letter: Letter, outcome: Outcome) -> None:
+    def hold(self, part: Part, mail: Mail, outcome: Outcome) -> None:
         """Make the whole domain wait as long as the provider said, else longer each time."""
-        wait = outcome.after or policy.backoff(letter.domain.throttles + 1, dice=self.random())
+        wait = outcome.after or policy.backoff(mail.domain.throttles + 1, dice=self.random())
         recovery.hold_domain(batch=part.batch, wait=wait, reason=outcome.reason)
-        self.back(part, outcome.reason, after=wait, refund=NOT_COUNTED)
+        self.back(part, mail, outcome.reason, after=wait, refund=NOT_COUNTED)
 
-    def shrink(self, part: Part, letter: Letter, outcome: Outcome) -> list[Part]:
+    def shrink(self, part: Part, mail: Mail, outcome: Outcome) -> list[Part]:
         """Send less at once: smaller batches from this domain, or halves until the one bad address is alone."""
         if outcome.limit is not None:
             if len(part.people) > outcome.limit:
                 recovery.limit_domain(batch=part.batch, limit=outcome.limit)
             else:
                 recovery.pause_domain(batch=part.batch, reason=outcome.reason)
-            self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+            self.back(part, mail, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
             return []
         if len(part.people) == 1 and outcome.is_too_large:
-            recovery.pause_campaign(
-                batch=part.batch,
-                reason=f"{outcome.reason} (the mail itself is too large: make it smaller, then resume)",
-            )
-            self.back(part, outcome.reason, after=timedelta(0), refund=NOT_COUNTED)
+            reason = f"{outcome.reason} (the mail itself is too large: make it smaller, then resume)"
+            self.give_up(part, mail, reason if mail.jobs is jobs.RECIPIENTS else outcome.reason)
             return []
         if len(part.people) == 1:
-            queue.fail(batch=part.batch, ids=[part.people[0].id], reason=outcome.reason)
+            mail.jobs.fail(batch=part.batch, ids=[part.people[0].id], reason=outcome.reason)
             queue.close(batch=part.batch, state=State.RETURNED, answer=outcome.reason)
             return []
-        return self.parted(part, halves(part.people, outcome.reason), answer=outcome.reason)
+        return self.parted(part, mail, halves(part.people, outcome.reason), answer=outcome.reason)
 
-    def split(self, part: Part, smaller: Sequence[Sequence[queue.Claim]], *, answer: str) -> list[Part]:
+    def give_up(self, part: Part, mail: Mail, reason: str) -> None:
+        """End what every further try would meet again: pause the campaign of a locked batch, or fail its messages."""
+        if mail.jobs is jobs.MESSAGES:
+            mail.jobs.fail(batch=part.batch, ids=[person.id for person in part.people], reason=reason)
+            queue.close(batch=part.batch, state=State.RETURNED, answer=reason)
+            return
+        recovery.pause_campaign(batch=part.batch, reason=reason)
+        self.back(part, mail, reason, after=timedelta(0), refund=NOT_COUNTED)
+
+    def split(self, part: Part, mail: Mail, smaller: Sequence[Sequence[Job]], *, answer: str) -> list[Part]:
         """Cut a leased batch into smaller ones before any call."""
         with transaction.atomic():
             if queue.lock(part.batch) != State.LEASED:
                 return []
-            return self.parted(part, smaller, answer=answer)
+            return self.parted(part, mail, smaller, answer=answer)
 
-    def parted(self, part: Part, smaller: Sequence[Sequence[queue.Claim]], *, answer: str) -> list[Part]:
+    def parted(self, part: Part, mail: Mail, smaller: Sequence[Sequence[Job]], *, answer: str) -> list[Part]:
         """Move a locked batch's people into new batches and close it."""
         parts = [Part(uuid4(), people) for people in smaller if people]
         for new in parts:
-            queue.split_off(batch=part.batch, part=new.batch, ids=[person.id for person in new.people])
+            mail.jobs.split_off(batch=part.batch, part=new.batch, ids=[person.id for person in new.people])
         queue.close(batch=part.batch, state=State.RETURNED, answer=answer)
         return parts
 
-    def back(self, part: Part, reason: str, *, after: timedelta, refund: int) -> None:
+    def back(self, part: Part, mail: Mail, reason: str, *, after: timedelta, refund: int) -> None:
         """Make a locked batch's people ready again after a wait."""
-        queue.give_back(batch=part.batch, reason=reason, after=after, refund=refund)
+        mail.jobs.give_back(batch=part.batch, reason=reason, after=after, refund=refund)
         queue.close(batch=part.batch, state=State.RETURNED, answer=reason)
 
-    def release(self, parts: Sequence[Part]) -> None:
+    def release(self, parts: Sequence[Part], mail: Mail) -> None:
         """Give back what was not begun."""
         for part in parts:
             with transaction.atomic():
                 if queue.lock(part.batch) == State.LEASED:
                     reason = "The worker stopped before the call."
-                    self.back(part, reason, after=timedelta(0), refund=NOT_COUNTED)
+                    self.back(part, mail, reason, after=timedelta(0), refund=NOT_COUNTED)
 
-    def refuse(self, part: Part, reason: str) -> None:
-        """Pause a campaign whose mail can't be made, before any call."""
+    def refuse(self, part: Part, mail: Mail, reason: str) -> None:
+        """Give up mail that can't be made, before any call."""
         with transaction.atomic():
             if queue.lock(part.batch) == State.LEASED:
-                recovery.pause_campaign(batch=part.batch, reason=reason)
-                self.back(part, reason, after=timedelta(0), refund=NOT_COUNTED)
+                self.give_up(part, mail, reason)
+
+
+def assert_makeable(mail: Mail) -> None:
+    """Raise ContentError where the mail can't be made."""
+    _ = mail.version

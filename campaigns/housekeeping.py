@@ -1,6 +1,7 @@
 """What keeps the queue moving, each step small and safe to run in several workers at once."""
 
 import logging
+from collections import Counter
 from datetime import timedelta
 from random import random
 
@@ -9,7 +10,7 @@ from django.db import transaction
 
 from campaigns import policy, resolver
 from campaigns.models import SendBatch
-from campaigns.sql import queue, recovery, snapshot
+from campaigns.sql import jobs, messages, queue, recovery, snapshot, tallies
 
 logger = logging.getLogger(__name__)
 
@@ -30,14 +31,16 @@ def recover() -> bool:
             if stale.state == SendBatch.State.LEASED:
                 reason = f"Worker {stale.worker} stopped before the call."
                 after = policy.backoff(1, dice=random())  # noqa: S311 - spreads load, guards nothing
-                queue.give_back(batch=stale.batch, reason=reason, after=after, refund=0)
+                jobs.of(stale.campaign).give_back(batch=stale.batch, reason=reason, after=after, refund=0)
                 queue.close(batch=stale.batch, state=SendBatch.State.RETURNED, answer=reason)
             else:
                 reason = f"Worker {stale.worker} stopped during the call."
-                resolver.note_unknown(stale.batch, reason=reason, lost_worker=True)
+                resolver.note_unknown(stale.batch, jobs.of(stale.campaign), reason=reason, lost_worker=True)
             logger.warning(
                 "lease ran out", extra={"batch": stale.batch, "state": stale.state, "holder": stale.worker}
             )
+        for stream, times in sorted(Counter(stale.stream for stale in left).items()):
+            tallies.count("lease_expired", stream=stream, times=times)
     return bool(left)
 
 
@@ -75,6 +78,14 @@ def take_snapshot(*, limit: int = snapshot.CHUNK) -> bool:
     return True
 
 
+def expire() -> bool:
+    """End messages that waited for too long; True when there were any."""
+    expired = messages.expire()
+    if expired:
+        logger.warning("messages expired", extra={"messages": expired})
+    return bool(expired)
+
+
 def complete() -> bool:
     """End the campaigns that have nobody left; True when there were any."""
     done = recovery.complete()
@@ -86,4 +97,4 @@ def complete() -> bool:
 def turn() -> bool:
     """Do one round of all of it; True when something was done and the next round should follow at once."""
     # Every step runs, whatever the one before it found.
-    return any([recover(), activate(), take_snapshot(), complete()])
+    return any([recover(), activate(), take_snapshot(), expire(), complete()])

@@ -13,7 +13,8 @@ from django.db import transaction
 
 from campaigns.models import SendBatch, Stream
 from campaigns.services import settle_as_accepted
-from campaigns.sql import queue, unclear
+from campaigns.sql import jobs, queue, unclear
+from campaigns.sql.jobs import Jobs
 from mailkoenig.lib.command import UserError
 from mailkoenig.providers.types import Finding, ProviderLog, Verdict
 
@@ -48,9 +49,9 @@ def waits() -> list[timedelta]:
     return [timedelta(seconds=seconds) for seconds in settings.RESOLVER_WAITS]
 
 
-def note_unknown(batch: UUID, *, reason: str, lost_worker: bool = False) -> None:
+def note_unknown(batch: UUID, held: Jobs, *, reason: str, lost_worker: bool = False) -> None:
     """Set a locked batch aside as unclear; if an event has proven it already, it is settled at once."""
-    queue.mark_unknown(batch=batch, reason=reason, first_ask=waits()[0], lost_worker=lost_worker)
+    held.mark_unknown(batch=batch, reason=reason, first_ask=waits()[0], lost_worker=lost_worker)
     if SendBatch.objects.filter(pk=batch, evidence_at__isnull=False).exists():
         settle_as_accepted(
             batch, answer=f"{reason} An event of the provider had proven already that it was accepted."
@@ -63,7 +64,7 @@ def turn(log: ProviderLog) -> bool:
     question = unclear.next_question(guard=guard)
     if question is None:
         return False
-    people = unclear.sample(question.batch, limit=3)
+    people = jobs.of(question.campaign).sample(question.batch, limit=3)
     finding = log.ask(domain=question.domain, batch=question.batch, since=question.started_at, sample=people)
     is_last = question.asks + 1 >= len(waits()) and not may_be_open(question)
     decision = decide(finding.verdict, is_last=is_last, on_unknown=question.on_unknown)
@@ -88,7 +89,7 @@ def next_wait(asks: int) -> timedelta:
 
 def act(question: unclear.Question, finding: Finding, decision: Decision) -> None:
     """Do what was decided, if the batch is still unclear."""
-    batch = question.batch
+    batch, held = question.batch, jobs.of(question.campaign)
     with transaction.atomic():
         if queue.lock(batch) != State.UNKNOWN:
             return
@@ -98,10 +99,12 @@ def act(question: unclear.Question, finding: Finding, decision: Decision) -> Non
             case Decision.RETURN:
                 # A provider's fault costs nobody an attempt. Mail whose workers die of it has to come to an end.
                 refund = 0 if question.lost_worker else 1
-                send_again(batch, finding=story(question, finding), refund=refund, unclear_for_good=False)
+                send_again(
+                    batch, held, finding=story(question, finding), refund=refund, unclear_for_good=False
+                )
             case Decision.RESEND:
                 words = f"{story(question, finding)} Its stream sends such mail again, though some may have got it."
-                send_again(batch, finding=words, refund=0, unclear_for_good=True)
+                send_again(batch, held, finding=words, refund=0, unclear_for_good=True)
             case Decision.HOLD:
                 unclear.hold(batch=batch, finding=finding.words)
             case Decision.WAIT:
@@ -113,9 +116,11 @@ def story(question: unclear.Question, finding: Finding) -> str:
     return f"{question.answer} {finding.words}" if question.lost_worker else finding.words
 
 
-def send_again(batch: UUID, *, finding: str, refund: int, unclear_for_good: bool, by: str = "") -> None:
+def send_again(
+    batch: UUID, held: Jobs, *, finding: str, refund: int, unclear_for_good: bool, by: str = ""
+) -> None:
     """Make a locked unclear batch's people ready again."""
-    queue.give_back(batch=batch, reason=finding, after=timedelta(0), refund=refund, unclear=unclear_for_good)
+    held.give_back(batch=batch, reason=finding, after=timedelta(0), refund=refund, unclear=unclear_for_good)
     queue.close(batch=batch, state=State.RETURNED, answer=finding)
     unclear.settled(batch=batch, finding=finding, by=by)
 
@@ -130,5 +135,8 @@ def settle_held(batch: UUID, *, as_sent: bool, by: str) -> None:
             settle_as_accepted(batch, answer=f"Counted as sent by {by}.")
             unclear.settled(batch=batch, finding=held.finding, by=by)
         else:
-            send_again(batch, finding=f"Sent again by {by}.", refund=1, unclear_for_good=True, by=by)
+            words = f"Sent again by {by}."
+            send_again(
+                batch, jobs.of(held.campaign_id), finding=words, refund=1, unclear_for_good=True, by=by
+            )
     logger.info("unclear batch settled by a person", extra={"batch": batch, "as_sent": as_sent})

@@ -1,64 +1,37 @@
-"""The worker: housekeeping in one thread, calls in a few others, each with its own connections."""
+"""The worker: housekeeping in one thread, calls in a few others for each stream, each with its own connections."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from uuid import uuid4
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import connection
 
 from campaigns import housekeeping, policy
 from campaigns.delivery import Delivery
 from campaigns.installation import Gate
-from campaigns.sql import queue
+from campaigns.lanes import DATABASE_AWAY, Bell, Lanes, repeat
+from campaigns.listener import Listener
+from campaigns.mail import CampaignTurn, MessageTurn, Turn
+from campaigns.sql import messages, queue, workers
 from mailkoenig.lib.database_clock import clock
 from mailkoenig.providers.mailgun.client import MailgunClient
 from mailkoenig.providers.types import Provider
 
 logger = logging.getLogger(__name__)
 
-DATABASE_AWAY = (OperationalError, InterfaceError)
 # After the grace, how long threads get to note what became of the calls that were cut.
 LAST_MOMENT = 3.0
-
-
-class Turns:
-    """Campaigns take turns, one batch each, so that a large one can't starve a small one."""
-
-    def __init__(self, *, fresh_for: float, look: Callable[[], list[int]]) -> None:
-        self.look = look
-        self.lock = threading.Lock()
-        self.campaigns: list[int] = []
-        self.position = 0
-        self.fresh_for = fresh_for
-        self.looked_at = float("-inf")
-
-    def next(self) -> int | None:
-        """Return the campaign whose turn it is; None when nobody waits. Looks at the database once a while only."""
-        with self.lock:
-            if time.monotonic() - self.looked_at >= self.fresh_for:
-                self.campaigns = self.look()
-                self.looked_at = time.monotonic()
-            if not self.campaigns:
-                return None
-            self.position = (self.position + 1) % len(self.campaigns)
-            return self.campaigns[self.position]
-
-    def drop(self, campaign: int) -> None:
-        """Leave out a campaign that had nobody to claim, until the next look."""
-        with self.lock:
-            if campaign in self.campaigns:
-                self.campaigns.remove(campaign)
-
-    def look_again_if_empty(self) -> None:
-        """Look at the database at the next turn: a call has ended, so its stream has room again."""
-        if not self.campaigns:
-            self.look_again()
-
-    def look_again(self) -> None:
-        """Look at the database at the next turn."""
-        self.looked_at = float("-inf")
+CAMPAIGNS = "campaigns"
+BEAT_EVERY = 5.0
+# Who is woken needs to look less often: only what becomes due by itself is found by looking.
+WOKEN_LOOKS_LESS = 4
+FORGET_AFTER = timedelta(days=1)
 
 
 class Sender:
@@ -74,24 +47,35 @@ class Sender:
         chores: Sequence[Callable[[], bool]] = (),
         streams: Collection[str] = (),
     ) -> None:
+        self.id = uuid4()
         self.worker = worker
         self.provider = provider
         self.concurrency = concurrency or settings.SENDER_CONCURRENCY
         self.poll = poll or settings.SENDER_POLL
         self.gate = Gate()
-        self.turns = Turns(fresh_for=self.poll, look=self.ready)
         self.chores = chores
-        self.streams = streams
+        self.streams = sorted(streams)
         self.stop = threading.Event()
         self.abort = threading.Event()
+        self.bell = Bell()
+        self.lanes: dict[str, Lanes] = {}
+        self.listener = Listener(wake=self.wake, stop=self.stop)
         self.providers: list[Provider] = []
+        self.beaten_at = float("-inf")
 
-    def ready(self) -> list[int]:
-        """Return the campaigns that this worker may send something of now."""
-        serves_campaigns = not self.streams or "campaigns" in self.streams
-        return queue.ready() if serves_campaigns and not self.gate.reason() else []
+    def served(self) -> list[workers.Served]:
+        """Return the streams that this worker serves."""
+        return [stream for stream in workers.streams() if not self.streams or stream.name in self.streams]
 
-    def delivery(self) -> Delivery:
+    def ready(self, stream: workers.Served) -> Sequence[Turn]:
+        """Return what of a stream may be sent now."""
+        if self.gate.reason():
+            return []
+        if stream.name == CAMPAIGNS:
+            return [CampaignTurn(found.campaign, found.domain) for found in queue.ready()]
+        return [MessageTurn(found.stream, found.domain) for found in messages.ready(stream.id)]
+
+    def new_delivery(self) -> Delivery:
         """Return what one thread sends with."""
         provider = self.provider()
         self.providers.append(provider)
@@ -100,7 +84,7 @@ class Sender:
         )
 
     def turn(self, delivery: Delivery) -> bool:
-        """Do one round: chores and housekeeping, then one batch of each campaign that waits; False when idle."""
+        """Do one round: chores and housekeeping, then one batch of whatever waits; False when idle."""
         # Chores go on while nothing may be sent: they find out what was.
         busy = False
         for chore in self.chores:
@@ -108,93 +92,106 @@ class Sender:
         if self.gate.reason():
             return busy
         busy |= housekeeping.turn()
-        for campaign in self.ready():
-            busy |= delivery.send_one(campaign)
+        for stream in self.served():
+            for turn in self.ready(stream):
+                busy |= delivery.send_one(turn)
         return busy | housekeeping.complete()
 
     def run_once(self) -> None:
         """Work until nothing is due."""
-        delivery = self.delivery()
+        delivery = self.new_delivery()
         while not self.stop.is_set() and self.turn(delivery):
             pass
 
     def run(self) -> None:
         """Work until told to stop, then finish what is open and give back what was not begun."""
-        lanes = [
-            threading.Thread(target=self.lane, name=f"lane-{n}", daemon=True) for n in range(self.concurrency)
-        ]
-        chores = [
+        others = [
             threading.Thread(target=self.ask, args=(chore,), name="chore", daemon=True)
             for chore in self.chores
         ]
-        for thread in (*lanes, *chores):
+        others.append(threading.Thread(target=self.listener.run, name="listener", daemon=True))
+        house = threading.Thread(target=self.house, name="house", daemon=True)
+        for thread in (house, *others):
             thread.start()
-        self.repeat(self.keep_house)
-        self.finish(lanes)
-        for thread in chores:
+        self.stop.wait()
+        for bell in (self.bell, *(lanes.bell for lanes in list(self.lanes.values()))):
+            bell.ring_out()
+        house.join(LAST_MOMENT)
+        self.finish([thread for lanes in self.lanes.values() for thread in lanes.threads])
+        for thread in others:
             # It may be asking the provider; stopping anywhere loses nothing, so nobody waits for the answer.
             thread.join(0.5)
+
+    def end(self) -> None:
+        """Stop; the second time, cut what is open. For a signal handler: waits for nothing."""
+        if self.stop.is_set():
+            self.abort.set()
+        self.stop.set()
+
+    def pace(self) -> float:
+        """Return how long to rest between two looks."""
+        return self.poll * (WOKEN_LOOKS_LESS if self.listener.is_listening else 1)
+
+    def wake(self, stream: str) -> None:
+        """Look at once for what has become ready in a stream; in all of them where none is named."""
+        for name, lanes in list(self.lanes.items()):
+            if stream in ("", name):
+                lanes.wake()
+        if stream in ("", CAMPAIGNS):
+            # A campaign that has just been started has nobody yet.
+            self.bell.ring()
+
+    def house(self) -> None:
+        """Keep house until told to stop."""
+        try:
+            repeat(self.keep_house, until=self.stop.is_set, bell=self.bell, poll=self.pace)
+        finally:
+            connection.close()
 
     def keep_house(self) -> bool:
         """Do one round of housekeeping; people who have just become ready are looked for at once."""
         clock.now()  # says in the log where ours is wrong; nothing here goes by it
+        self.arrange()
+        self.beat()
         if self.gate.reason():
             return False
         busy = housekeeping.turn()
-        if busy:
-            self.turns.look_again()
+        if busy and CAMPAIGNS in self.lanes:
+            self.lanes[CAMPAIGNS].wake()
         return busy
 
-    def lane(self) -> None:
-        """Send batch after batch until told to stop."""
-        delivery = self.delivery()
-        try:
-            self.repeat(lambda: self.send_next(delivery))
-        finally:
-            delivery.provider.close()
-            connection.close()
+    def arrange(self) -> None:
+        """Have as many threads for each stream as it may have calls, and we may."""
+        for stream in self.served():
+            lanes = self.lanes.get(stream.name)
+            if lanes is None:
+                lanes = self.lanes[stream.name] = Lanes(
+                    stream.name,
+                    look=partial(self.ready, stream),
+                    delivery=self.new_delivery,
+                    poll=self.pace,
+                    stop=self.stop,
+                )
+            lanes.want(min(stream.concurrency, self.concurrency))
+
+    def beat(self) -> None:
+        """Say once a while that we live and what we are doing."""
+        if time.monotonic() - self.beaten_at < BEAT_EVERY:
+            return
+        doing = {
+            "calls": {name: len(lanes.busy) for name, lanes in self.lanes.items() if lanes.busy},
+            "woken": self.listener.is_listening,
+        }
+        workers.beat(id=self.id, name=self.worker, streams=self.streams, doing=doing)
+        workers.forget(age=FORGET_AFTER)
+        self.beaten_at = time.monotonic()
 
     def ask(self, chore: Callable[[], bool]) -> None:
         """Do a chore again and again until told to stop."""
         try:
-            self.repeat(chore)
+            repeat(chore, until=self.stop.is_set, bell=Bell(), poll=lambda: self.poll)
         finally:
             connection.close()
-
-    def send_next(self, delivery: Delivery) -> bool:
-        """Send one batch of the campaign whose turn it is; False when nobody waits."""
-        campaign = self.turns.next()
-        if campaign is None:
-            return False
-        if delivery.send_one(campaign):
-            self.turns.look_again_if_empty()
-        else:
-            self.turns.drop(campaign)
-        return True
-
-    def repeat(self, step: Callable[[], bool]) -> None:
-        """Call `step` until told to stop; rest when it had nothing to do, and longer each time that it fails."""
-        failures = 0
-        while not self.stop.is_set():
-            try:
-                close_old_connections()
-                busy = step()
-                failures = 0
-            except DATABASE_AWAY as error:
-                failures += 1
-                connection.close()
-                logger.warning(
-                    "database does not answer", extra={"error": type(error).__name__, "failures": failures}
-                )
-                busy = False
-            except Exception:
-                # The outermost turn: whatever it was, the other campaigns go on.
-                failures += 1
-                connection.close()
-                logger.exception("turn failed")
-                busy = False
-            if not busy:
-                self.stop.wait(min(self.poll * max(failures, 1), 30))
 
     def persist(self, write: Callable[[], object]) -> object:
         """Run a transaction until the database takes it: what a provider has answered must not be lost."""
@@ -225,4 +222,6 @@ class Sender:
             for lane in lanes:
                 lane.join(LAST_MOMENT)
             self.abort.set()
+        with suppress(*DATABASE_AWAY):
+            workers.end(self.id)
         connection.close()

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from campaigns.models import Recipient, SenderDomain
+from campaigns.models import Message, Recipient, SenderDomain
 
 
 class Event(models.Model):
@@ -32,6 +32,15 @@ class Event(models.Model):
         related_name="events",
         db_constraint=False,
     )
+    message = models.ForeignKey(
+        Message,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="events",
+        db_constraint=False,
+        db_index=False,
+    )
     batch_id = models.UUIDField(null=True, blank=True)
     source = models.CharField(max_length=7, choices=Source, default=Source.WEBHOOK, db_default=Source.WEBHOOK)
     raw_payload = models.JSONField()
@@ -49,6 +58,8 @@ class Event(models.Model):
         indexes = [
             # The list's search for the beginning of an address.
             models.Index(name="event_address", fields=["address"], opclasses=["varchar_pattern_ops"]),
+            # What happened to one message.
+            models.Index(name="event_message", fields=["message"], condition=Q(message__isnull=False)),
             # The list filtered by a rare type; the common ones are found on the last pages of the primary key.
             models.Index(
                 name="event_rare_type",

@@ -62,9 +62,9 @@ def _ingest(event: ProviderEvent, *, source: Event.Source, proof: Proof | None) 
         raise Replayed
     if recorded.event is None:
         return False
-    recipient = campaigns.record_event(event)
-    if recipient != event.recipient:
-        sql.attach(recorded.event, recipient=recipient)
+    subject = campaigns.record_event(event)
+    if subject != (event.recipient, event.message):
+        sql.attach(recorded.event, recipient=subject.recipient, message=subject.message)
     suppress(event)
     return True
 

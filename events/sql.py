@@ -19,11 +19,11 @@ WITH used AS (
 ), added AS (
     INSERT INTO email_events (
         provider, domain, provider_event_id, day, event_type, severity, reason, address,
-        campaign_recipient_id, batch_id, source, raw_payload, occurred_at
+        campaign_recipient_id, message_id, batch_id, source, raw_payload, occurred_at
     )
     SELECT
         %(provider)s, %(domain)s, %(provider_event_id)s, %(day)s::date, %(event_type)s, %(severity)s, %(reason)s,
-        %(address)s, %(recipient)s::bigint, %(batch)s::uuid, %(source)s, %(raw_payload)s::jsonb,
+        %(address)s, %(recipient)s::bigint, %(message)s::bigint, %(batch)s::uuid, %(source)s, %(raw_payload)s::jsonb,
         %(occurred_at)s::timestamptz
     WHERE %(token)s::varchar IS NULL OR EXISTS (SELECT FROM used)
     ON CONFLICT DO NOTHING
@@ -59,6 +59,7 @@ def columns(event: ProviderEvent) -> dict[str, object]:
         "reason": event.reason,
         "address": event.address,
         "recipient": event.recipient,
+        "message": event.message,
         "batch": event.batch,
         "raw_payload": json.dumps(event.payload, ensure_ascii=False),
         "occurred_at": event.occurred_at,
@@ -67,14 +68,14 @@ def columns(event: ProviderEvent) -> dict[str, object]:
 
 RECORD_MANY = """
 INSERT INTO email_events (
-    provider, domain, provider_event_id, day, event_type, severity, reason, address, campaign_recipient_id, batch_id,
-    raw_payload, occurred_at, source
+    provider, domain, provider_event_id, day, event_type, severity, reason, address, campaign_recipient_id,
+    message_id, batch_id, raw_payload, occurred_at, source
 )
 SELECT given.*, %(source)s
 FROM unnest(
     %(provider)s::text[], %(domain)s::text[], %(provider_event_id)s::text[], %(day)s::date[], %(event_type)s::text[],
-    %(severity)s::text[], %(reason)s::text[], %(address)s::text[], %(recipient)s::bigint[], %(batch)s::uuid[],
-    %(raw_payload)s::jsonb[], %(occurred_at)s::timestamptz[]
+    %(severity)s::text[], %(reason)s::text[], %(address)s::text[], %(recipient)s::bigint[], %(message)s::bigint[],
+    %(batch)s::uuid[], %(raw_payload)s::jsonb[], %(occurred_at)s::timestamptz[]
 ) AS given
 ON CONFLICT DO NOTHING
 """
@@ -95,12 +96,14 @@ def used_for(token: str) -> bytes:
     return bytes(db.value(USED_FOR, {"token": token}) or b"")
 
 
-ATTACH = "UPDATE email_events SET campaign_recipient_id = %(recipient)s WHERE id = %(event)s"
+ATTACH = """
+UPDATE email_events SET campaign_recipient_id = %(recipient)s, message_id = %(message)s WHERE id = %(event)s
+"""
 
 
-def attach(event: int, *, recipient: int | None) -> None:
-    """Name the recipient that an event is really about."""
-    db.execute(ATTACH, {"event": event, "recipient": recipient})
+def attach(event: int, *, recipient: int | None, message: int | None) -> None:
+    """Name the mail that an event is really about."""
+    db.execute(ATTACH, {"event": event, "recipient": recipient, "message": message})
 
 
 # Rows come in the order of their ids, so the oldest are found without an index on their time; `after` spares the next

@@ -129,7 +129,7 @@ EVENTS_SILENCE_AFTER = seconds("EVENTS_SILENCE_AFTER", 900)
 # The sender
 
 SENDER_CONCURRENCY = whole("SENDER_CONCURRENCY", 4)
-SENDER_POLL = seconds("SENDER_POLL", 2)
+SENDER_POLL = seconds("SENDER_POLL", 0.5)
 SENDER_GRACE = seconds("SENDER_GRACE", 25)
 SENDER_MAX_CALL_BYTES = whole("SENDER_MAX_CALL_BYTES", 20_000_000)
 # When the provider's log is asked about a call without a clear answer, counted from when it became unclear.
@@ -138,6 +138,7 @@ RESOLVER_WAITS = moments("RESOLVER_WAITS", "120,300,900,1800,3600")
 SCHEDULE_GRACE = seconds("SCHEDULE_GRACE", 3600)
 # Kept outside the database, so that a restored one is noticed; one file a host.
 INSTANCE_FILE = Path(env.str("INSTANCE_FILE", default="") or BASE_DIR / ".data" / "instance.json")
+MESSAGE_MAX_ATTACHMENT_BYTES = whole("MESSAGE_MAX_ATTACHMENT_BYTES", 10_000_000)
 IMPORT_MAX_BYTES = whole("IMPORT_MAX_BYTES", 1_073_741_824)
 
 # Django

@@ -116,7 +116,7 @@ class Compiler:
             text = tidy(Writer(words=self.words, meaning=self.meaning).read(parts))
         except Misplaced as misplaced:
             raise misplaced.as_error("body") from misplaced
-        if not has_link(text):
+        if self.source.is_marketing and not has_link(text):
             label = self.source.unsubscribe_label
             text = joined([*text, f"\n\n{label}: ", slot(LINK, Context.PLAIN), "\n"])
         return self.assemble(subject=subject, html=html, text=text)
@@ -140,7 +140,7 @@ class Compiler:
             body = markdown.to_html(body, words=self.words, meaning=self.meaning)
         body = prepare(body, words=self.words, meaning=self.meaning, keeps_lines=is_html)
         parts = self.laid_out(body, link="")
-        if not self.has_own_link(parts):
+        if self.source.is_marketing and not self.has_own_link(parts):
             parts = self.laid_out(body, link=self.link_word())
             if not self.has_own_link(parts):
                 raise ContentError(

@@ -18,3 +18,5 @@ class Source:
     name_fallback: str = "there"
     """What {{ name }} says of a person without one, where the tag has no default of its own."""
     unsubscribe_label: str = "Unsubscribe"
+    is_marketing: bool = True
+    """Whether everybody who gets it must find the unsubscribe link; a receipt has none."""

@@ -36,6 +36,13 @@ class SendBatch(models.Model):
         db_default="",
         help_text="The provider's words, or what happened instead of an answer.",
     )
+    answer_class = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The status of the provider's answer, such as 200 or 429, or what happened instead, such as timeout.",
+    )
     provider_id = models.CharField(
         max_length=255,
         blank=True,

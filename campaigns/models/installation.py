@@ -19,6 +19,11 @@ class Installation(models.Model):
     held_reason = models.TextField(
         blank=True, default="", db_default="", help_text="Why nothing is sent until a person confirms."
     )
+    stopped_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when a person has stopped all sending."
+    )
+    stopped_by = models.CharField(max_length=200, blank=True, default="", db_default="")
+    stopped_reason = models.TextField(blank=True, default="", db_default="")
     confirmed_by = models.CharField(max_length=200, blank=True, default="", db_default="")
     confirmed_at = models.DateTimeField(db_default=Now())
 

@@ -9,6 +9,13 @@ class SentMessage(models.Model):
         max_length=200, primary_key=True, help_text="Such as campaign-7:contact-42 or order-1842:receipt:v1."
     )
     batch_id = models.UUIDField()
+    digest = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of a message: what it said, so that its key is not taken for another.",
+    )
     accepted_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -1,8 +1,24 @@
 from datetime import timedelta
+from zoneinfo import available_timezones
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
+
+from campaigns.models.sender import SenderDomain
+
+
+def site_zone() -> str:
+    """Return the time zone of the site."""
+    return settings.TIME_ZONE
+
+
+def check_zone(name: str) -> None:
+    """Raise ValidationError where nobody knows the time zone."""
+    if name not in available_timezones():
+        raise ValidationError(f"There is no time zone {name!r}: use a name such as Europe/Berlin or UTC.")
 
 
 class Stream(models.Model):
@@ -21,6 +37,25 @@ class Stream(models.Model):
     paused = models.BooleanField(default=False, db_default=False)
     paused_reason = models.TextField(blank=True, default="", db_default="")
     paused_by = models.CharField(max_length=150, blank=True, default="", db_default="")
+    draining = models.BooleanField(
+        default=False, db_default=False, help_text="Sends what it holds and takes nothing new."
+    )
+    domain = models.ForeignKey(
+        SenderDomain,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="streams",
+        help_text="What its mail is sent from unless the caller names another; empty for the shared domain.",
+    )
+    sender = models.CharField(
+        "from",
+        max_length=320,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The From header unless the caller gives one, such as Shop <orders@example.com>.",
+    )
     concurrency = models.PositiveIntegerField(
         default=16,
         db_default=16,
@@ -32,6 +67,27 @@ class Stream(models.Model):
         blank=True,
         validators=[MinValueValidator(1)],
         help_text="Mails a minute, over all workers; empty for no limit.",
+    )
+    burst = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Of the mails a minute, so many may leave at once and the rest evenly; empty for all of them at once.",
+    )
+    daily_cap = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Mails a day, over all workers; empty for no limit.",
+    )
+    quiet_from = models.TimeField(null=True, blank=True, help_text="Nothing begins from this time of day on.")
+    quiet_until = models.TimeField(null=True, blank=True, help_text="Until this time of day.")
+    time_zone = models.CharField(
+        max_length=50,
+        default=site_zone,
+        db_default="UTC",
+        validators=[check_zone],
+        help_text="Whose days and times these are, such as Europe/Berlin.",
     )
     batch_size = models.PositiveIntegerField(
         default=1,
@@ -54,6 +110,12 @@ class Stream(models.Model):
         max_length=6, choices=OnUnknown, default=OnUnknown.HOLD, db_default=OnUnknown.HOLD
     )
 
+    sends_to_complainers = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Mail also who has once called mail of ours spam; for what they asked for themselves, such as a password reset.",
+    )
+
     class Meta:
         db_table = "streams"
         ordering = ["name"]
@@ -71,6 +133,15 @@ class Stream(models.Model):
             models.CheckConstraint(
                 name="stream_limits_are_positive",
                 condition=Q(concurrency__gte=1, max_attempts__gte=1, lease__gt=timedelta(0)),
+            ),
+            models.CheckConstraint(
+                name="stream_is_quiet_from_and_until",
+                condition=Q(quiet_from__isnull=True, quiet_until__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_until__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="stream_burst_is_of_a_rate",
+                condition=Q(burst__isnull=True) | Q(burst__gte=1, rate_per_minute__isnull=False),
             ),
         ]
 

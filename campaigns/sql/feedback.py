@@ -1,10 +1,12 @@
-"""What an event of the provider does to its recipient and its batch."""
+"""What an event of the provider does to its recipient or message, and to its batch."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from campaigns.sql import jobs
+from campaigns.sql.jobs import Jobs
 from mailkoenig.lib import db
 
 # The batch is touched first and only by the first event that proves its acceptance. The recipient is the one that our own
@@ -18,9 +20,9 @@ WITH evidence AS (
 ), proof AS MATERIALIZED (
     SELECT (SELECT state FROM evidence) AS state
 ), found AS MATERIALIZED (
-    SELECT r.id, r.sent_at FROM campaign_recipients AS r WHERE r.id = %(recipient)s AND r.email = %(address)s
+    SELECT r.id, r.sent_at FROM {table} AS r WHERE r.id = %(row)s AND r.email = %(address)s
 ), moved AS (
-    UPDATE campaign_recipients AS r
+    UPDATE {table} AS r
     SET (status, reason, locked_by, locked_at) = (
             SELECT CASE WHEN rises THEN %(reached)s ELSE r.status END, CASE WHEN rises THEN %(reason)s ELSE r.reason END,
                    CASE WHEN rises THEN NULL ELSE r.locked_by END, CASE WHEN rises THEN NULL ELSE r.locked_at END
@@ -40,11 +42,10 @@ WITH evidence AS (
     FROM found
     CROSS JOIN proof
     WHERE r.id = found.id
-    RETURNING r.id, r.campaign_id, r.contact_id, r.sent_at, r.batch_id
+    RETURNING r.id, {key} AS key, {digest} AS digest, r.sent_at, r.batch_id
 ), ledger AS (
-    INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
-    SELECT 'campaign-' || moved.campaign_id || coalesce(':contact-' || moved.contact_id, ':recipient-' || moved.id),
-           coalesce(%(batch)s::uuid, moved.batch_id), moved.sent_at
+    INSERT INTO sent_email (idempotency_key, batch_id, digest, accepted_at)
+    SELECT moved.key, coalesce(%(batch)s::uuid, moved.batch_id), moved.digest, moved.sent_at
     FROM moved JOIN found ON found.id = moved.id
     WHERE moved.sent_at IS NOT NULL AND found.sent_at IS NULL AND coalesce(moved.batch_id, %(batch)s::uuid) IS NOT NULL
     ON CONFLICT (idempotency_key) DO NOTHING
@@ -54,38 +55,46 @@ SELECT (SELECT id FROM moved), (SELECT state FROM proof)
 
 
 class Recorded(NamedTuple):
-    """The recipient that an event was about, and the state of its batch where this was the first proof of acceptance."""
+    """The row that an event was about, and the state of its batch where this was the first proof of acceptance."""
 
-    recipient: int | None
+    row: int | None
     proven: str | None
 
 
 # Where our variable is missing or names somebody else: by the batch, or the provider's id of it, and the address.
 FIND = """
-SELECT r.id
-FROM send_batches AS b
+WITH batch AS MATERIALIZED (
+    SELECT id, campaign_id FROM send_batches WHERE id = %(batch)s
+    UNION ALL
+    SELECT id, campaign_id FROM send_batches WHERE provider_id = %(message_id)s AND provider_id <> ''
+)
+SELECT r.id, b.campaign_id
+FROM batch AS b
 JOIN contacts AS c ON c.email = %(address)s
 JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
-WHERE b.id = %(batch)s
 UNION ALL
-SELECT r.id
-FROM send_batches AS b
-JOIN contacts AS c ON c.email = %(address)s
-JOIN campaign_recipients AS r ON r.campaign_id = b.campaign_id AND r.contact_id = c.id
-WHERE b.provider_id = %(message_id)s AND b.provider_id <> ''
+SELECT j.id, NULL FROM batch AS b JOIN email_jobs AS j ON j.batch_id = b.id AND j.email = %(address)s
 LIMIT 1
 """
 
 
-class RecipientId(NamedTuple):
-    id: int
+class Found(NamedTuple):
+    """A row that an event is about, of a campaign or, without one, a message."""
+
+    row: int
+    campaign: int | None
+
+
+def find(*, batch: UUID | None, message_id: str, address: str) -> Found | None:
+    """Return the row of a batch that goes to an address."""
+    return db.fetch_one(Found, FIND, {"batch": batch, "message_id": message_id, "address": address})
 
 
 def record(
     *,
-    recipient: int | None,
+    held: Jobs,
+    row: int | None,
     batch: UUID | None,
-    message_id: str,
     address: str,
     reached: str | None,
     ladder: Sequence[str],
@@ -93,12 +102,11 @@ def record(
     occurred_at: datetime,
     moment: str,
 ) -> Recorded:
-    """Move a recipient up to the state `reached`, and note the `moment` (opened, machine_clicked, …) it is about."""
+    """Move a row up to the state `reached`, and note the `moment` (opened, machine_clicked, …) it is about."""
     flags = {name: name == moment for name in ("opened", "clicked", "machine_opened", "machine_clicked")}
     parameters = {
-        "recipient": recipient,
+        "row": row,
         "batch": batch,
-        "message_id": message_id,
         "address": address,
         "reached": reached,
         "ladder": list(ladder),
@@ -106,14 +114,7 @@ def record(
         "occurred_at": occurred_at,
         **flags,
     }
-    recorded = db.fetch_planned(Recorded, RECORD, parameters) or Recorded(None, None)
-    if recorded.recipient is not None or not address:
-        return recorded
-    found = db.fetch_one(RecipientId, FIND, parameters)
-    if found is None:
-        return recorded
-    again = db.fetch_planned(Recorded, RECORD, {**parameters, "recipient": found.id}) or Recorded(None, None)
-    return Recorded(again.recipient, recorded.proven)
+    return db.fetch_planned(Recorded, jobs.written(RECORD, held), parameters) or Recorded(None, None)
 
 
 # Mail of a batch that we do not know, to somebody of a campaign that we do: it was sent after the backup that this database
@@ -131,16 +132,6 @@ def remember(*, campaign: int, batch: UUID, address: str, occurred_at: datetime)
     """Note in the ledger that somebody was sent a campaign by a batch that this database has forgotten."""
     parameters = {"campaign": campaign, "batch": batch, "address": address, "occurred_at": occurred_at}
     return db.execute(REMEMBER, parameters)
-
-
-PEOPLE = """
-SELECT id FROM campaign_recipients WHERE campaign_id = %(campaign)s AND batch_id = %(batch)s AND status = 'unknown'
-"""
-
-
-def unknown_people(*, campaign: int, batch: UUID) -> list[int]:
-    """Return the people of a batch whose outcome is not known."""
-    return [row.id for row in db.fetch(RecipientId, PEOPLE, {"campaign": campaign, "batch": batch})]
 
 
 # For acceptances that tell nothing new, many at once. Only the batch's first proof is written.

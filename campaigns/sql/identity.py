@@ -87,11 +87,13 @@ def confirm(*, server: str, beats: int, by: str) -> int:
     return int(db.value(CONFIRM, {"server": server, "beats": beats, "by": by}) or 0)
 
 
-# Events of mail that this database has forgotten still name its campaigns and recipients; no new row may take their ids.
+# Events of mail that this database has forgotten still name its campaigns, recipients and messages; no new row may take their ids.
 SKIP_IDS = """
 SELECT setval(pg_get_serial_sequence('campaigns', 'id'), nextval(pg_get_serial_sequence('campaigns', 'id')) + 1000),
        setval(pg_get_serial_sequence('campaign_recipients', 'id'),
-              nextval(pg_get_serial_sequence('campaign_recipients', 'id')) + 1000000000)
+              nextval(pg_get_serial_sequence('campaign_recipients', 'id')) + 1000000000),
+       setval(pg_get_serial_sequence('email_jobs', 'id'),
+              nextval(pg_get_serial_sequence('email_jobs', 'id')) + 1000000000)
 """
 
 

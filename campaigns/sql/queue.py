@@ -1,4 +1,4 @@
-"""The queue: claim, start, settle, return. `campaign_recipients.status` is the job state, a batch's id the lease's token."""
+"""The queue: claim people of a campaign, begin a call, close a batch. What becomes of the people is in `jobs`."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,7 +8,7 @@ from uuid import UUID
 from mailkoenig.lib import db
 
 READY = """
-SELECT c.id
+SELECT c.id, d.id
 FROM campaigns AS c
 JOIN sender_domains AS d ON d.id = c.domain_id
 WHERE c.status = 'sending'
@@ -23,30 +23,31 @@ ORDER BY c.id
 """
 
 
-class CampaignId(NamedTuple):
-    id: int
+class Ready(NamedTuple):
+    """A campaign that has people to send to now, and the domain they get it from."""
+
+    campaign: int
+    domain: int
 
 
-def ready() -> list[int]:
+def ready() -> list[Ready]:
     """Return the campaigns that have people to send to now and nothing that holds them."""
-    return [row.id for row in db.fetch(CampaignId, READY)]
+    return db.fetch(Ready, READY)
 
 
 # After a wait that the provider asked for, one call goes first.
 PROBE = """
-UPDATE sender_domains AS d
+UPDATE sender_domains
 SET probe_until = statement_timestamp() + %(wait)s
-FROM campaigns AS c
-WHERE c.id = %(campaign)s AND d.id = c.domain_id
-  AND d.held_until <= statement_timestamp()
-  AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp())
-RETURNING d.id
+WHERE id = %(domain)s
+  AND held_until <= statement_timestamp() AND (probe_until IS NULL OR probe_until <= statement_timestamp())
+RETURNING id
 """
 
 
-def probe(*, campaign: int, wait: timedelta) -> bool:
+def probe(*, domain: int, wait: timedelta) -> bool:
     """Take the right to make the first call after a wait; the others go on waiting, at most for `wait`."""
-    return db.value(PROBE, {"campaign": campaign, "wait": wait}) is not None
+    return db.value(PROBE, {"domain": domain, "wait": wait}) is not None
 
 
 # The picking SELECT is a MATERIALIZED CTE: as a subquery it may be run again for each row of a join and take far
@@ -163,10 +164,11 @@ FOR NO KEY UPDATE OF s
 START = """
 UPDATE send_batches AS b
 SET state = 'in_flight', size = %(people)s, version_id = %(version)s, started_at = statement_timestamp(), lease_expires_at = statement_timestamp() + s.lease
-FROM streams AS s, campaigns AS c, sender_domains AS d
+FROM streams AS s, sender_domains AS d
 WHERE b.id = %(batch)s AND b.state = 'leased'
   AND s.id = b.stream_id AND stream_room(s.id) >= %(people)s
-  AND c.id = b.campaign_id AND c.status = 'sending'
+  AND (b.campaign_id IS NULL OR EXISTS (
+      SELECT FROM campaigns AS c WHERE c.id = b.campaign_id AND c.status = 'sending'))
   AND d.id = b.domain_id AND d.status = 'active'
   AND (d.held_until IS NULL OR d.held_until <= statement_timestamp())
   AND (d.probe_until IS NULL OR d.probe_until <= statement_timestamp() OR %(probing)s)
@@ -202,55 +204,6 @@ def lock(batch: UUID) -> str | None:
     return state
 
 
-# Must not name the status: the planner would take the index of all open rows (see bench notes in ARCHITECTURE).
-ACCEPT = """
-WITH taken AS (
-    UPDATE campaign_recipients
-    SET status = CASE WHEN status IN ('sending', 'unknown') THEN 'sent' ELSE status END,
-        sent_at = coalesce(sent_at, statement_timestamp()), locked_by = NULL, locked_at = NULL
-    WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s
-    RETURNING id, campaign_id, contact_id, sent_at
-), ledger AS (
-    INSERT INTO sent_email (idempotency_key, batch_id, accepted_at)
-    SELECT 'campaign-' || campaign_id || coalesce(':contact-' || contact_id, ':recipient-' || id), %(batch)s, sent_at
-    FROM taken
-    ON CONFLICT (idempotency_key) DO NOTHING
-)
-SELECT count(*) FROM taken
-"""
-
-
-def accept(*, batch: UUID, ids: Sequence[int]) -> int:
-    """Note, in the ledger too, that the provider took these of a batch; what events have moved further stays.
-
-    Return how many there were.
-    """
-    return int(db.value(ACCEPT, {"batch": batch, "ids": db.array(ids)}))
-
-
-RETURN = """
-UPDATE campaign_recipients AS r
-SET status = CASE WHEN r.attempts - %(refund)s >= s.max_attempts THEN 'failed' ELSE 'pending' END,
-    attempts = r.attempts - %(refund)s, batch_id = NULL, locked_by = NULL, locked_at = NULL,
-    reason = %(reason)s || CASE WHEN r.attempts - %(refund)s >= s.max_attempts
-                                THEN ' Given up after ' || (r.attempts - %(refund)s) || ' attempts.' ELSE '' END,
-    unclear_batch_id = CASE WHEN %(unclear)s THEN r.batch_id ELSE r.unclear_batch_id END,
-    next_attempt_at = statement_timestamp() + %(after)s
-FROM send_batches AS b JOIN streams AS s ON s.id = b.stream_id
-WHERE b.id = %(batch)s AND r.campaign_id = b.campaign_id AND r.batch_id = b.id AND r.status IN ('sending', 'unknown')
-"""
-
-
-def give_back(*, batch: UUID, reason: str, after: timedelta, refund: int, unclear: bool = False) -> int:
-    """Make a batch's people ready again after a wait, or failed when their attempts are used up.
-
-    `refund` is 1 where the attempt does not count: the provider asked us to wait, or the fault is not theirs.
-    `unclear` marks them as perhaps having got it already.
-    """
-    parameters = {"batch": batch, "reason": reason, "after": after, "refund": refund, "unclear": unclear}
-    return db.execute(RETURN, parameters)
-
-
 CLOSE = """
 UPDATE send_batches
 SET state = %(state)s, answer = %(answer)s, provider_id = %(provider_id)s, accepted = %(accepted)s,
@@ -259,67 +212,17 @@ WHERE id = %(batch)s
 """
 
 
-def close(*, batch: UUID, state: str, answer: str = "", provider_id: str = "", accepted: int = 0) -> None:
+def close(
+    *,
+    batch: UUID,
+    state: str,
+    answer: str = "",
+    provider_id: str = "",
+    accepted: int = 0,
+) -> None:
     """Write a locked batch's outcome."""
     parameters: dict[str, Any] = {"batch": batch, "state": state, "answer": answer}
     db.execute(CLOSE, {**parameters, "provider_id": provider_id, "accepted": accepted})
-
-
-UNCLEAR = """
-WITH people AS (
-    UPDATE campaign_recipients
-    SET status = 'unknown', reason = %(reason)s, locked_by = NULL, locked_at = NULL
-    WHERE campaign_id = (SELECT campaign_id FROM send_batches WHERE id = %(batch)s)
-      AND batch_id = %(batch)s AND status = 'sending'
-    RETURNING 1
-), batch AS (
-    UPDATE send_batches
-    SET state = 'unknown', answer = %(reason)s, settled_at = statement_timestamp(),
-        lost_worker = %(lost_worker)s, asks = 0, next_ask_at = statement_timestamp() + %(first_ask)s
-    WHERE id = %(batch)s
-)
-SELECT count(*) FROM people
-"""
-
-
-def mark_unknown(*, batch: UUID, reason: str, first_ask: timedelta, lost_worker: bool = False) -> int:
-    """Note of a locked batch that its people may or may not have got the mail.
-
-    Nobody touches them until that is settled; the provider's log is asked first after `first_ask`.
-    """
-    parameters = {"batch": batch, "reason": reason, "first_ask": first_ask, "lost_worker": lost_worker}
-    return int(db.value(UNCLEAR, parameters))
-
-
-FAIL = """
-UPDATE campaign_recipients
-SET status = 'failed', reason = %(reason)s, locked_by = NULL, locked_at = NULL
-WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s AND status = 'sending'
-"""
-
-
-def fail(*, batch: UUID, ids: Sequence[int], reason: str) -> int:
-    """End it for these of a batch, with the provider's words."""
-    return db.execute(FAIL, {"batch": batch, "ids": db.array(ids), "reason": reason})
-
-
-SPLIT = """
-WITH part AS (
-    INSERT INTO send_batches (id, stream_id, campaign_id, domain_id, worker, state, size, claimed_at, lease_expires_at)
-    SELECT %(part)s, b.stream_id, b.campaign_id, b.domain_id, b.worker, 'leased', %(size)s,
-           statement_timestamp(), statement_timestamp() + s.lease
-    FROM send_batches AS b JOIN streams AS s ON s.id = b.stream_id
-    WHERE b.id = %(batch)s
-)
-UPDATE campaign_recipients
-SET batch_id = %(part)s, locked_at = statement_timestamp()
-WHERE id = ANY(%(ids)s::bigint[]) AND batch_id = %(batch)s AND status = 'sending'
-"""
-
-
-def split_off(*, batch: UUID, part: UUID, ids: Sequence[int]) -> int:
-    """Move these of a locked batch into the new batch `part` with a lease of its own; their attempts stay."""
-    return db.execute(SPLIT, {"batch": batch, "part": part, "ids": db.array(ids), "size": len(ids)})
 
 
 RENEW = """

@@ -7,7 +7,7 @@ from uuid import UUID
 from mailkoenig.lib import db
 
 STALE = """
-SELECT b.id, b.campaign_id, b.state, b.worker
+SELECT b.id, b.campaign_id, (SELECT s.name FROM streams AS s WHERE s.id = b.stream_id), b.state, b.worker
 FROM send_batches AS b
 WHERE b.state IN ('leased', 'in_flight') AND b.lease_expires_at <= statement_timestamp()
 ORDER BY b.lease_expires_at
@@ -20,7 +20,8 @@ class Stale(NamedTuple):
     """A batch whose lease ran out."""
 
     batch: UUID
-    campaign: int
+    campaign: int | None
+    stream: str
     state: str
     worker: str
 

@@ -1,6 +1,5 @@
 """Batches whose outcome is not known: which one to ask about next, and what was found."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -19,7 +18,7 @@ WHERE b.id = (
     FOR NO KEY UPDATE SKIP LOCKED
 ) AND s.id = b.stream_id AND d.id = b.domain_id
 RETURNING b.id, d.name, b.started_at, b.asks, s.on_unknown, b.lost_worker, b.answer,
-          statement_timestamp() - b.started_at
+          b.campaign_id, statement_timestamp() - b.started_at
 """
 
 
@@ -33,29 +32,13 @@ class Question(NamedTuple):
     on_unknown: str
     lost_worker: bool
     answer: str
+    campaign: int | None
     age: timedelta
 
 
 def next_question(*, guard: timedelta) -> Question | None:
     """Take the unclear batch that is due longest; nobody else takes it for `guard`."""
     return db.fetch_one(Question, ASK, {"guard": guard})
-
-
-SAMPLE = """
-SELECT r.email
-FROM campaign_recipients AS r JOIN send_batches AS b ON b.id = r.batch_id AND b.campaign_id = r.campaign_id
-WHERE b.id = %(batch)s AND r.status = 'unknown'
-ORDER BY r.id LIMIT %(limit)s
-"""
-
-
-class Address(NamedTuple):
-    email: str
-
-
-def sample(batch: UUID, *, limit: int) -> Sequence[str]:
-    """Return the addresses of some people of an unclear batch."""
-    return [row.email for row in db.fetch(Address, SAMPLE, {"batch": batch, "limit": limit})]
 
 
 WAIT = """

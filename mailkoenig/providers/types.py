@@ -31,6 +31,15 @@ class Envelope:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """What goes along with a mail."""
+
+    name: str
+    content_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One request: the same mail to each recipient, with that recipient's values in it."""
 
@@ -41,6 +50,7 @@ class Call:
     subject: str
     html: str
     text: str
+    """Either part may be empty, not both."""
     recipients: Sequence[Envelope]
     headers: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -48,6 +58,7 @@ class Call:
     tags: Sequence[str] = ()
     track_opens: bool = False
     track_clicks: bool = False
+    files: Sequence[File] = ()
 
 
 class Kind(StrEnum):
@@ -70,6 +81,8 @@ class Outcome:
     kind: Kind
     reason: str = ""
     """The provider's words, or what happened instead of an answer."""
+    answer_class: str = ""
+    """The status of the answer, or in a word what happened instead."""
     provider_id: str = ""
     after: timedelta | None = None
     """RETRY: how long the provider asked us to wait; None where it did not say."""
@@ -83,6 +96,8 @@ class Provider(Protocol):
     """A client that sends; it keeps at most one connection, so each thread has its own."""
 
     name: str
+    messages_per_call: int
+    """How many different mails one call can carry."""
 
     @property
     def dialect(self) -> Dialect:
@@ -155,6 +170,7 @@ class ProviderEvent:
     """The event as it came, without what PostgreSQL can't store."""
     batch: UUID | None = None
     recipient: int | None = None
+    message: int | None = None
     campaign: int | None = None
     message_id: str = ""
     """Without angle brackets."""

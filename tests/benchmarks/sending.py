@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Sum
 
 from campaigns.models import Campaign, SendBatch
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from mailkoenig.lib import db
 from tests.benchmarks.figures import Part, Scale, at_most, compared, rate
 from tests.benchmarks.running import peak_memory, simulator
@@ -38,7 +38,7 @@ def claim_and_settle(campaign: int) -> int:
             queue.skip_ineligible(batch=batch, ids=ids)
             queue.start(batch=batch, people=len(people))
         with transaction.atomic():
-            accepted = queue.accept(batch=batch, ids=ids)
+            accepted = jobs.RECIPIENTS.accept(batch=batch, ids=ids)
             queue.close(batch=batch, state="accepted", provider_id=str(batch), accepted=accepted)
     return len(people)
 
@@ -47,7 +47,7 @@ def claim_and_accept(campaign: int) -> int:
     """Do the least that writes everybody's state twice."""
     batch = uuid4()
     ids = [person.id for person in queue.claim(campaign=campaign, batch=batch, worker="benchmark")]
-    return queue.accept(batch=batch, ids=ids) if ids else 0
+    return jobs.RECIPIENTS.accept(batch=batch, ids=ids) if ids else 0
 
 
 class Sent(NamedTuple):

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from campaigns import resolver
 from campaigns.models import Campaign, Recipient, SendBatch
 from campaigns.services import NotSendable
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from mailkoenig.lib.command import UserError
 from tests.factories import CampaignFactory, ContactListFactory, MembershipFactory, RecipientFactory
 
@@ -38,7 +38,7 @@ def unclear(*, held: bool) -> Campaign:
     batch = uuid4()
     queue.claim(campaign=sending.pk, batch=batch, worker="w")
     queue.start(batch=batch, people=2)
-    resolver.note_unknown(batch, reason="No answer in time.")
+    resolver.note_unknown(batch, jobs.RECIPIENTS, reason="No answer in time.")
     if held:
         SendBatch.objects.update(held_at=Now(), next_ask_at=None, asks=5, finding="The log answers 401.")
     return sending

@@ -12,11 +12,12 @@ from pytest_django.fixtures import Settings
 from campaigns import resolver
 from campaigns.delivery import Delivery
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from mailkoenig.providers.mailgun.client import MailgunClient
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, ContactFactory, RecipientFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +51,7 @@ def test_everybody_gets_their_own_copy_once(
 ) -> None:
     people = recipients(campaign, 3)
 
-    assert delivery.send_one(campaign.pk)
+    assert delivery.send_one(turn_of(campaign))
 
     assert sorted(simulator.accepted_addresses()) == sorted(person.email for person in people)
     assert {copy.subject for copy in simulator.copies()} == {f"News for {person.name}" for person in people}
@@ -59,7 +60,7 @@ def test_everybody_gets_their_own_copy_once(
 
 
 def test_nobody_waiting_is_no_call(campaign: Campaign, delivery: Delivery, simulator: Simulator) -> None:
-    assert not delivery.send_one(campaign.pk)
+    assert not delivery.send_one(turn_of(campaign))
     assert simulator.calls == []
 
 
@@ -68,7 +69,7 @@ def test_the_marker_and_the_way_out_are_in_every_copy(
 ) -> None:
     people = {person.email: person for person in recipients(campaign, 2)}
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     batch = SendBatch.objects.get()
     assert (batch.state, batch.accepted, batch.provider_id) == ("accepted", 2, f"{batch.pk}@mg.example.com")
@@ -94,7 +95,7 @@ def test_one_person_alone_gets_a_finished_mail(
 ) -> None:
     (person,) = recipients(campaign, 1)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     (copy,) = simulator.copies()
     assert copy.to == person.email
@@ -108,7 +109,7 @@ def test_a_text_without_any_tag_still_shows_one_address_each(
     Campaign.objects.update(subject="News", body="Hello")
     people = recipients(campaign, 3)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert sorted(copy.to for copy in simulator.copies()) == sorted(person.email for person in people)
 
@@ -119,7 +120,7 @@ def test_a_name_that_looks_like_a_provider_variable_goes_alone(
     recipients(campaign, 2)
     RecipientFactory.create(campaign=campaign, name="%recipient.rid%")
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert sorted(call.recipients for call in simulator.calls) == [1, 2]
     assert "News for %recipient.rid%" in {copy.subject for copy in simulator.copies()}
@@ -133,7 +134,7 @@ def test_who_left_since_the_claim_is_not_in_the_call(
     assert leaves.contact is not None
     leaves.contact.__class__.objects.filter(pk=leaves.contact.pk).update(status="unsubscribed")
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert simulator.accepted_addresses() == [stays.email]
     assert states(campaign) == {"sent": 1, "skipped": 1}
@@ -145,7 +146,7 @@ def test_one_bad_address_fails_alone_and_costs_the_others_nothing(
     people = recipients(campaign, 100)
     simulator.fault(Fault("bad_address", times=None, address=people[57].email))
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"sent": 99, "failed": 1}
     assert "not a valid address" in Recipient.objects.get(status="failed").reason
@@ -160,7 +161,7 @@ def test_a_bad_address_that_is_named_takes_three_calls(
     people = recipients(campaign, 100)
     simulator.fault(Fault("bad_address", times=None, address=people[57].email, naming=True))
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert len(simulator.calls) == 3
     assert states(campaign) == {"sent": 99, "failed": 1}
@@ -172,7 +173,7 @@ def test_probation_makes_smaller_batches_for_a_day(
     recipients(campaign, 25)
     simulator.fault(Fault("probation", times=None))
 
-    while delivery.send_one(campaign.pk):
+    while delivery.send_one(turn_of(campaign)):
         pass
 
     assert [call.recipients for call in simulator.calls] == [25, 10, 10, 5]
@@ -187,14 +188,14 @@ def test_a_rate_limit_holds_the_domain_as_long_as_it_says(
     recipients(campaign, 2)
     simulator.fault(Fault("rate_limit", status=status, seconds=120))
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     domain = SenderDomain.objects.annotate(now=Now()).get()
     assert domain.held_until is not None
     assert timedelta(seconds=110) < domain.held_until - domain.now <= timedelta(seconds=120)
     assert states(campaign) == {"pending": 2}
     assert set(Recipient.objects.values_list("attempts", flat=True)) == {0}
-    assert not delivery.send_one(campaign.pk)
+    assert not delivery.send_one(turn_of(campaign))
     assert len(simulator.calls) == 1
 
 
@@ -206,7 +207,7 @@ def test_waits_without_a_hint_grow(campaign: Campaign, delivery: Delivery, simul
     for _ in range(4):
         SenderDomain.objects.update(held_until=None, probe_until=None)
         Recipient.objects.update(next_attempt_at=Now())
-        delivery.send_one(campaign.pk)
+        delivery.send_one(turn_of(campaign))
         domain = SenderDomain.objects.annotate(now=Now()).get()
         assert domain.held_until is not None
         waits.append(round((domain.held_until - domain.now).total_seconds()))
@@ -220,7 +221,7 @@ def test_after_a_wait_one_call_goes_first_and_opens_the_way(
     recipients(campaign, 2)
     SenderDomain.objects.update(held_until=Now() - timedelta(seconds=1), throttles=3)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     domain = SenderDomain.objects.get()
     assert (domain.held_until, domain.probe_until, domain.throttles) == (None, None, 0)
@@ -236,7 +237,7 @@ def test_what_is_about_us_pauses_the_domain_and_burns_nobody(
     recipients(campaign, 3)
     simulator.fault(Fault(action))
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     domain = SenderDomain.objects.get()
     assert domain.status == "paused"
@@ -252,7 +253,7 @@ def test_a_content_fault_at_the_provider_pauses_the_campaign(
     recipients(campaign, 3)
     simulator.fault(Fault("answer", status=400, body={"message": "'from' parameter is not a valid address"}))
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     campaign.refresh_from_db()
     assert (campaign.status, states(campaign)) == ("paused", {"pending": 3})
@@ -265,7 +266,7 @@ def test_a_broken_template_pauses_the_campaign_before_any_call(
     Campaign.objects.update(body="Hello {% load static %}")
     recipients(campaign, 2)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     campaign.refresh_from_db()
     assert (campaign.status, states(campaign), simulator.calls) == ("paused", {"pending": 2}, [])
@@ -291,11 +292,11 @@ def test_an_unclear_answer_leaves_everybody_unknown_and_untouched(
     recipients(campaign, 3)
     simulator.fault(fault)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"unknown": 3}
     assert SendBatch.objects.get().state == "unknown"
-    assert not delivery.send_one(campaign.pk)
+    assert not delivery.send_one(turn_of(campaign))
     assert len(simulator.calls) == 1
 
 
@@ -312,7 +313,7 @@ def test_a_call_ends_however_slowly_the_answer_comes(
     recipients(campaign, 1)
     simulator.fault(fault)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"unknown": 1}
 
@@ -323,7 +324,7 @@ def test_a_provider_that_cannot_be_reached_holds_the_domain(
     settings.MAILGUN_API_URL = "http://127.0.0.1:9"
     recipients(campaign, 2)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"pending": 2}
     assert "reached" in SenderDomain.objects.get().held_reason
@@ -339,7 +340,7 @@ def test_a_batch_is_cut_by_bytes_too(
         RecipientFactory.create(campaign=campaign, contact=contact)
     settings.SENDER_MAX_CALL_BYTES = 30_000
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert all(call.bytes <= 30_000 for call in simulator.calls)
     assert len(simulator.calls) > 1
@@ -355,7 +356,7 @@ def test_values_that_the_provider_would_lose_go_alone(
         campaign=campaign, contact=ContactFactory.create(attributes={"story": "y" * 20_000})
     )
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert sorted(call.recipients for call in simulator.calls) == [1, 2]
     assert any("y" * 20_000 in copy.text.replace("\n", "") for copy in simulator.copies())
@@ -368,7 +369,7 @@ def test_a_lease_that_was_taken_away_changes_nothing(
 
     def take_away(message: object) -> None:
         batch = SendBatch.objects.get()
-        queue.give_back(batch=batch.pk, reason="taken away", after=timedelta(0), refund=0)
+        jobs.RECIPIENTS.give_back(batch=batch.pk, reason="taken away", after=timedelta(0), refund=0)
         queue.close(batch=batch.pk, state="returned", answer="taken away")
 
     original = delivery.provider.send
@@ -379,7 +380,7 @@ def test_a_lease_that_was_taken_away_changes_nothing(
 
     delivery.provider.send = send  # type: ignore[assignment,method-assign]  # the moment between call and answer
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"pending": 2}
     assert SendBatch.objects.get().answer == "taken away"
@@ -393,12 +394,12 @@ def test_a_late_yes_settles_people_that_nobody_has_touched(
 
     def send(call: object) -> object:
         batch = SendBatch.objects.get()
-        resolver.note_unknown(batch.pk, reason="lease ran out")
+        resolver.note_unknown(batch.pk, jobs.RECIPIENTS, reason="lease ran out")
         return original(call)  # type: ignore[arg-type]  # handed on as it came
 
     delivery.provider.send = send  # type: ignore[assignment,method-assign]  # the moment between call and answer
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"sent": 2}
 
@@ -413,7 +414,8 @@ def test_a_pause_between_claim_and_call_gives_everybody_back(
 
     from campaigns.delivery import Part
 
-    assert delivery.begin(Part(batch, people), version=None, probing=False) is None
+    mail = turn_of(campaign).mail(batch, people, dialect=delivery.provider.dialect)
+    assert delivery.begin(Part(batch, people), mail, probing=False) is None
     assert states(campaign) == {"pending": 2}
     assert set(Recipient.objects.values_list("attempts", flat=True)) == {0}
 
@@ -427,7 +429,7 @@ def test_the_shared_domain_sends_from_itself_and_answers_go_to_the_author(
     )
     recipients(campaign, 2)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     copy = simulator.copies()[0]
     assert copy.sender == '"Eva \\"E\\" Müller" <news@shared.example.net>'
@@ -440,7 +442,7 @@ def test_a_smaller_stream_batch_takes_effect_at_the_next_claim(
     recipients(campaign, 5)
     Stream.objects.filter(name="campaigns").update(batch_size=2)
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert [call.recipients for call in simulator.calls] == [2]
 
@@ -451,7 +453,7 @@ def test_a_mail_that_is_too_large_for_one_pauses_the_campaign_after_a_few_calls(
     recipients(campaign, 64)
     simulator.fault(Fault("too_large", times=None))
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     campaign.refresh_from_db()
     assert (campaign.status, states(campaign)) == ("paused", {"pending": 64})

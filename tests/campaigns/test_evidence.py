@@ -18,6 +18,7 @@ from mailkoenig.providers.types import EventType, Finding, ProviderEvent, Verdic
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, RecipientFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 
@@ -147,7 +148,7 @@ def test_a_provider_that_answers_unclearly_again_and_again_is_left_alone_for_a_w
 
     for _ in range(3):
         RecipientFactory.create(campaign=campaign)
-        delivery.send_one(campaign.pk)
+        delivery.send_one(turn_of(campaign))
     client.close()
 
     domain = SenderDomain.objects.get()

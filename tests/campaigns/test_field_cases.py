@@ -15,6 +15,7 @@ from mailkoenig.providers.mailgun.client import MailgunClient
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, ContactListFactory, MembershipFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +42,7 @@ def campaign() -> Campaign:
 
 
 def drain(campaign: Campaign, delivery: Delivery) -> None:
-    while delivery.send_one(campaign.pk):
+    while delivery.send_one(turn_of(campaign)):
         pass
     housekeeping.complete()
     campaign.refresh_from_db()
@@ -54,11 +55,11 @@ def states(campaign: Campaign) -> dict[str, int]:
 def test_who_leaves_while_it_runs_is_in_no_later_call(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     waiting = list(Recipient.objects.filter(status="pending").order_by("id"))
     left, bounced, complained, retried = waiting[3], waiting[14], waiting[25], waiting[0]
     simulator.fault(Fault("rate_limit", status=429, seconds=0.01))
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     for person in (left, retried):
         assert person.contact is not None
         unsubscribe(person.contact.unsubscribe_token, source="link")
@@ -86,9 +87,9 @@ def test_who_leaves_while_it_runs_is_in_no_later_call(
 def test_a_pause_stops_and_a_resume_repeats_nobody(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     services.pause(campaign)
-    assert not delivery.send_one(campaign.pk)
+    assert not delivery.send_one(turn_of(campaign))
 
     services.resume(campaign)
     drain(campaign, delivery)
@@ -101,7 +102,7 @@ def test_a_cancelled_campaign_stays_cancelled_and_adds_up(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
     for _ in range(2):
-        delivery.send_one(campaign.pk)
+        delivery.send_one(turn_of(campaign))
     services.cancel(campaign)
 
     drain(campaign, delivery)
@@ -115,7 +116,7 @@ def test_each_mail_is_wholly_one_version_and_the_batch_says_which(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
     for _ in range(2):
-        delivery.send_one(campaign.pk)
+        delivery.send_one(turn_of(campaign))
     Campaign.objects.update(subject="Mended", body="Mended for {{ name }}")
     drain(campaign, delivery)
 
@@ -131,7 +132,7 @@ def test_each_mail_is_wholly_one_version_and_the_batch_says_which(
 def test_an_edit_that_breaks_the_mail_stops_it_before_the_next_call(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     Campaign.objects.update(body="Hello {% if name %}")
 
     drain(campaign, delivery)
@@ -143,7 +144,7 @@ def test_an_edit_that_breaks_the_mail_stops_it_before_the_next_call(
 def test_a_contact_that_is_deleted_on_the_way_is_skipped_with_the_reason(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     gone = Recipient.objects.filter(status="pending")[0]
     Contact.objects.filter(email=gone.email).delete()
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from campaigns import housekeeping, resolver
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from tests.factories import (
     CampaignFactory,
     ContactFactory,
@@ -153,17 +153,17 @@ def test_a_campaign_is_not_over_while_somebody_is_open(status: str) -> None:
     _, batch = leased(1)
     Campaign.objects.update(snapshot_finished_at=Now())
     if status == "pending":
-        queue.give_back(batch=batch, reason="", after=timedelta(minutes=1), refund=0)
+        jobs.RECIPIENTS.give_back(batch=batch, reason="", after=timedelta(minutes=1), refund=0)
     else:
         queue.start(batch=batch, people=1)
-        resolver.note_unknown(batch, reason="lost")
+        resolver.note_unknown(batch, jobs.RECIPIENTS, reason="lost")
 
     assert not housekeeping.complete()
 
 
 def test_a_campaign_is_over_when_nobody_is_left() -> None:
     _, batch = leased(1)
-    queue.accept(batch=batch, ids=[Recipient.objects.get().pk])
+    jobs.RECIPIENTS.accept(batch=batch, ids=[Recipient.objects.get().pk])
     assert not housekeeping.complete(), "its snapshot is not complete"
     Campaign.objects.update(snapshot_finished_at=Now())
 

@@ -14,6 +14,7 @@ from campaigns.sql import queue
 from mailkoenig.providers.mailgun.client import MailgunClient
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, ContactFactory, RecipientFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def test_a_worker_that_is_to_stop_gives_back_the_parts_that_it_has_not_begun(
         is_stopping=lambda: bool(simulator.calls),
     )
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     client.close()
 
     assert states() == {"sent": 1, "pending": 3}
@@ -69,7 +70,7 @@ def test_a_worker_that_stops_before_a_call_makes_nobody_wait(
     client = MailgunClient()
     client.close()
 
-    Delivery(provider=client, worker="w1", persist=lambda write: write()).send_one(campaign.pk)
+    Delivery(provider=client, worker="w1", persist=lambda write: write()).send_one(turn_of(campaign))
 
     domain = SenderDomain.objects.get()
     assert (domain.held_until, domain.throttles, simulator.calls) == (None, 0, [])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from campaigns import resolver, services, states
 from campaigns.models import Campaign, Recipient, SendBatch
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from mailkoenig.providers.types import EventType, ProviderEvent
 from tests.factories import CampaignFactory, ContactFactory, RecipientFactory
 
@@ -39,7 +39,7 @@ def in_batch(state: str = "in_flight", people: int = 2) -> tuple[SendBatch, list
     claimed = queue.claim(campaign=campaign.pk, batch=batch, worker="w1")
     queue.start(batch=batch, people=people)
     if state == "unknown":
-        resolver.note_unknown(batch, reason="lost")
+        resolver.note_unknown(batch, jobs.RECIPIENTS, reason="lost")
     return SendBatch.objects.get(pk=batch), list(
         Recipient.objects.filter(pk__in=[p.id for p in claimed]).order_by("id")
     )
@@ -48,7 +48,7 @@ def in_batch(state: str = "in_flight", people: int = 2) -> tuple[SendBatch, list
 def test_a_delivery_that_overtakes_the_settle_clears_the_lease() -> None:
     batch, (person, _) = in_batch()
 
-    assert services.record_event(event(EventType.DELIVERED, person, batch=batch.pk)) == person.pk
+    assert services.record_event(event(EventType.DELIVERED, person, batch=batch.pk)).recipient == person.pk
 
     person.refresh_from_db()
     assert (person.status, person.locked_by, person.delivered_at, person.sent_at) == (
@@ -72,7 +72,10 @@ def test_one_event_settles_the_whole_unclear_batch() -> None:
 def test_an_event_for_another_address_touches_nobody() -> None:
     _batch, (person, _) = in_batch()
 
-    assert services.record_event(event(EventType.COMPLAINED, person, address="somebody@example.org")) is None
+    assert (
+        services.record_event(event(EventType.COMPLAINED, person, address="somebody@example.org")).recipient
+        is None
+    )
 
     person.refresh_from_db()
     assert person.status == "sending"
@@ -81,7 +84,10 @@ def test_an_event_for_another_address_touches_nobody() -> None:
 def test_the_recipient_is_found_by_batch_and_address() -> None:
     batch, (person, _) = in_batch()
 
-    assert services.record_event(event(EventType.BOUNCED, address=person.email, batch=batch.pk)) == person.pk
+    assert (
+        services.record_event(event(EventType.BOUNCED, address=person.email, batch=batch.pk)).recipient
+        == person.pk
+    )
 
 
 def test_the_recipient_is_found_by_the_providers_id_and_address() -> None:
@@ -92,14 +98,17 @@ def test_the_recipient_is_found_by_the_providers_id_and_address() -> None:
         event(EventType.BOUNCED, address=person.email, message_id="abc@mg.example.com")
     )
 
-    assert found == person.pk
+    assert found.recipient == person.pk
 
 
 def test_events_for_mail_that_we_do_not_know_change_nothing() -> None:
     contact = ContactFactory.create()
 
-    assert services.record_event(event(EventType.DELIVERED, address=contact.email, batch=uuid4())) is None
-    assert services.record_event(event(EventType.DELIVERED, address="", recipient=10**12)) is None
+    assert (
+        services.record_event(event(EventType.DELIVERED, address=contact.email, batch=uuid4())).recipient
+        is None
+    )
+    assert services.record_event(event(EventType.DELIVERED, address="", recipient=10**12)).recipient is None
 
 
 def test_a_failure_says_why_in_the_providers_words() -> None:
@@ -157,4 +166,4 @@ def test_the_database_agrees_with_the_ladder_in_any_order(
 def test_a_foreign_batch_is_not_an_error() -> None:
     person = RecipientFactory.create()
 
-    assert services.record_event(event(EventType.DELIVERED, person, batch=UUID(int=1))) == person.pk
+    assert services.record_event(event(EventType.DELIVERED, person, batch=UUID(int=1))).recipient == person.pk

@@ -19,6 +19,7 @@ from mailkoenig.providers.types import Verdict
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, RecipientFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def lose(
     """Send a batch whose answer is lost, and return it."""
     RecipientFactory.create_batch(people, campaign=campaign)
     simulator.fault(Fault("drop", accept=accepted))
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     return SendBatch.objects.get(state="unknown")
 
 
@@ -65,7 +66,7 @@ def prove_the_log_alive(delivery: Delivery) -> None:
     """Have another mail of the same domain accepted."""
     other = CampaignFactory.create(status="sending", domain=Campaign.objects.all()[0].domain)
     RecipientFactory.create(campaign=other)
-    delivery.send_one(other.pk)
+    delivery.send_one(turn_of(other))
 
 
 def states(campaign: Campaign) -> dict[str, int]:
@@ -135,7 +136,7 @@ def test_absence_at_the_deadline_makes_everybody_ready_again_at_no_cost(
     assert set(Recipient.objects.filter(campaign=campaign).values_list("attempts", "unclear_batch_id")) == {
         (0, None)
     }
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     assert states(campaign) == {"sent": 3}
     assert simulator.duplicates() == []
 
@@ -213,7 +214,7 @@ def test_an_event_that_came_before_the_worker_was_missed_settles_it_at_once(
 ) -> None:
     RecipientFactory.create(campaign=campaign)
     simulator.fault(Fault("hang", accept=True, seconds=0.01))
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     SendBatch.objects.update(
         state="in_flight", evidence_at=Now(), lease_expires_at=Now() - timedelta(seconds=1)
     )
@@ -228,12 +229,12 @@ def test_a_key_in_the_ledger_is_never_sent_again(
     campaign: Campaign, delivery: Delivery, simulator: Simulator
 ) -> None:
     got, new = RecipientFactory.create_batch(2, campaign=campaign)
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
     assert SentMessage.objects.filter(pk=f"campaign-{campaign.pk}:contact-{got.contact_id}").exists()
     SentMessage.objects.filter(pk=f"campaign-{campaign.pk}:contact-{new.contact_id}").delete()
     Recipient.objects.update(status="pending", batch=None, next_attempt_at=Now())
 
-    delivery.send_one(campaign.pk)
+    delivery.send_one(turn_of(campaign))
 
     assert states(campaign) == {"sent": 2}
     assert simulator.accepted_addresses().count(got.email) == 1

@@ -39,6 +39,6 @@ def go_round(world: World) -> None:
     world.note_owners()
     while resolver.turn(world.post):
         pass
-    for campaign in queue.ready():
-        world.claim(Campaign.objects.get(pk=campaign))
+    for found in queue.ready():
+        world.claim(Campaign.objects.get(pk=found.campaign))
     world.time_passes(timedelta(hours=1))

@@ -67,6 +67,7 @@ class Client:
     look: Callable[[Call], None]
     """Called with each call before the provider has it."""
     name: str = "post"
+    messages_per_call: int = 1
     has_compiled: bool = False
 
     @property

@@ -22,6 +22,7 @@ from tests.chaos import calls
 from tests.chaos.lanes import Lane
 from tests.chaos.post import ANSWERED, CALLING, Client, Post, Taken, answer
 from tests.factories import CampaignFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 CALL_TIMEOUT = timedelta(seconds=70)
 GOOD = "Version {}: hello {{{{ name }}}}, [leave]({{{{ unsubscribe_url }}}})"
@@ -122,7 +123,7 @@ class World:
                 calls.check(call, gone=work.gone, most=limit, owners=self.owners)
 
             client = Client(lane=lane, post=self.post, look=look)
-            Delivery(provider=client, worker="same", persist=persist).send_one(campaign.pk)
+            Delivery(provider=client, worker="same", persist=persist).send_one(turn_of(campaign))
 
         work = Work(Lane(run))
         self.works.append(work)

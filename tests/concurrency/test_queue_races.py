@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from campaigns import housekeeping, resolver, services
 from campaigns.models import Campaign, Recipient, SendBatch, Stream
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from mailkoenig.providers.types import EventType, ProviderEvent
 from tests.factories import (
     CampaignFactory,
@@ -93,7 +93,7 @@ def test_a_settle_against_a_recovery_ends_in_one_of_the_two() -> None:
 def settle(batch: UUID, people: list[int]) -> None:
     with transaction.atomic():
         if queue.lock(batch) == "in_flight":
-            queue.accept(batch=batch, ids=people)
+            jobs.RECIPIENTS.accept(batch=batch, ids=people)
             queue.close(batch=batch, state="accepted", accepted=len(people))
 
 
@@ -138,14 +138,14 @@ def test_events_that_prove_an_unclear_batch_at_once_settle_it_once() -> None:
     batch = uuid4()
     queue.claim(campaign=campaign.pk, batch=batch, worker="w")
     queue.start(batch=batch, people=12)
-    resolver.note_unknown(batch, reason="lost")
+    resolver.note_unknown(batch, jobs.RECIPIENTS, reason="lost")
     people = list(Recipient.objects.all())
 
     results = at_once(
         *(lambda person=person: services.record_event(delivered(person, batch)) for person in people[:4])
     )
 
-    assert results == [person.pk for person in people[:4]]
+    assert [found.recipient for found in results] == [person.pk for person in people[:4]]
     assert Recipient.objects.filter(status="delivered").count() == 4
     assert Recipient.objects.filter(status="sent").count() == 8
 

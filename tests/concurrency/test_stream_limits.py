@@ -102,5 +102,5 @@ def test_room_comes_back_when_the_minute_is_over(campaign: Campaign) -> None:
 
     SendBatch.objects.update(started_at=Now() - timedelta(seconds=62))
 
-    assert queue.ready() == [campaign.pk]
+    assert [found.campaign for found in queue.ready()] == [campaign.pk]
     assert claims(campaign, 1)[0][1] == 10

@@ -27,6 +27,7 @@ from mailkoenig.providers.mailgun.log import MailgunLog
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, RecipientFactory, SendBatchFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
@@ -66,7 +67,7 @@ def send(campaign: Campaign, people: int) -> list[Recipient]:
     """Send to new people and return them."""
     recipients = RecipientFactory.create_batch(people, campaign=campaign)
     client = MailgunClient()
-    Delivery(provider=client, worker="w1", persist=lambda write: write()).send_one(campaign.pk)
+    Delivery(provider=client, worker="w1", persist=lambda write: write()).send_one(turn_of(campaign))
     client.close()
     return recipients
 

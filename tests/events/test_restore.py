@@ -24,6 +24,7 @@ from mailkoenig.providers.mailgun.log import MailgunLog
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, ContactListFactory, RecipientFactory, SenderDomainFactory
+from tests.turns import turn_of
 
 pytestmark = pytest.mark.django_db
 
@@ -48,7 +49,7 @@ def restored(campaign: Campaign, simulator: Simulator, settings: Settings, tmp_p
     installation.Gate().reason()
     RecipientFactory.create_batch(5, campaign=campaign)
     client = MailgunClient()
-    Delivery(provider=client, worker="w1", persist=lambda write: write()).send_one(campaign.pk)
+    Delivery(provider=client, worker="w1", persist=lambda write: write()).send_one(turn_of(campaign))
     client.close()
     RecipientFactory.create_batch(2, campaign=campaign)
     forget(SendBatch.objects.get().pk)

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from campaigns.models import Campaign, SendBatch, Stream
-from campaigns.sql import feedback, queue, recovery
+from campaigns.sql import feedback, jobs, queue, recovery
 from tests.factories import CampaignFactory, SenderDomainFactory
 
 pytestmark = pytest.mark.django_db
@@ -112,13 +112,15 @@ def test_the_last_look_goes_by_the_ids(skewed: SendBatch) -> None:
 def test_a_settle_goes_by_the_ids(skewed: SendBatch) -> None:
     ids = [person.id for person in skewed.recipients.all()]
 
-    assert indexes(queue.ACCEPT, {"ids": ids, "batch": skewed.pk}) == {"campaign_recipients_pkey"}
+    assert indexes(jobs.written(jobs.ACCEPT, jobs.RECIPIENTS), {"ids": ids, "batch": skewed.pk}) == {
+        "campaign_recipients_pkey"
+    }
 
 
 def test_giving_back_reads_only_who_is_open(skewed: SendBatch) -> None:
     parameters = {"batch": skewed.pk, "reason": "", "after": "0 s", "refund": 0, "unclear": False}
 
-    assert indexes(queue.RETURN, parameters) == {"recipient_open"}
+    assert indexes(jobs.written(jobs.RETURN, jobs.RECIPIENTS), parameters) == {"recipient_open"}
 
 
 def test_asking_whether_it_is_over_reads_only_who_is_open(skewed: SendBatch) -> None:
@@ -129,9 +131,8 @@ def test_asking_whether_it_is_over_reads_only_who_is_open(skewed: SendBatch) -> 
 
 def test_an_event_finds_its_recipient_without_a_scan(skewed: SendBatch) -> None:
     parameters = {
-        "recipient": 1,
+        "row": 1,
         "batch": skewed.pk,
-        "message_id": "x@mg.example.com",
         "address": "p1@example.com",
         "reached": "delivered",
         "ladder": ["sent", "delivered"],
@@ -143,4 +144,4 @@ def test_an_event_finds_its_recipient_without_a_scan(skewed: SendBatch) -> None:
         "machine_clicked": False,
     }
 
-    assert "Seq Scan" not in indexes(feedback.RECORD, parameters)
+    assert "Seq Scan" not in indexes(jobs.written(feedback.RECORD, jobs.RECIPIENTS), parameters)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote
@@ -16,6 +17,8 @@ from mailkoenig.providers.mailgun.answers import LARGEST_REASON, meaning
 from mailkoenig.providers.mailgun.http import WATCH, HeldUp, Watch, WatchedAdapter
 from mailkoenig.providers.types import Call, Kind, Outcome
 
+# As requests takes them: a name, and a file's name (None for plain fields), content and type.
+Field = tuple[str, tuple[None, str | bytes] | tuple[str, bytes, str]]
 LARGEST_ANSWER = 65_536
 # A kept connection that the other side has closed looks like a lost answer; idle ones are not worth that doubt.
 LONGEST_IDLE = 2.0
@@ -25,6 +28,7 @@ class MailgunClient:
     """Sends through Mailgun's messages API. One thread sends with it; another may close it."""
 
     name = "mailgun"
+    messages_per_call = 1
     dialect = DIALECT
 
     def __init__(self) -> None:
@@ -50,7 +54,7 @@ class MailgunClient:
             watch.cancel()
             self.used_at = time.monotonic()
 
-    def post(self, url: str, form: list[tuple[str, tuple[None, str | bytes]]]) -> Outcome:
+    def post(self, url: str, form: list[Field]) -> Outcome:
         """Post the form and judge the answer."""
         with self.recent_session().post(
             url,
@@ -64,7 +68,10 @@ class MailgunClient:
             if len(body) < LARGEST_ANSWER:
                 response.raw.drain_conn()
             headers = list(response.raw.headers.items())
-            return meaning(status=response.status_code, headers=headers, body=body, now=their_time(headers))
+            outcome = meaning(
+                status=response.status_code, headers=headers, body=body, now=their_time(headers)
+            )
+            return replace(outcome, answer_class=str(response.status_code))
 
     def recent_session(self) -> requests.Session:
         """Return the session, a new one where the old one's connection has been idle."""
@@ -84,7 +91,7 @@ class MailgunClient:
             self.watch.end()
 
 
-def fields(call: Call) -> list[tuple[str, tuple[None, str | bytes]]]:
+def fields(call: Call) -> list[Field]:
     """Return the form of a call: bare addresses, and an entry in recipient-variables for each of them."""
     if len(call.recipients) > 1 and not all(envelope.values for envelope in call.recipients):
         raise ValueError(
@@ -95,8 +102,7 @@ def fields(call: Call) -> list[tuple[str, tuple[None, str | bytes]]]:
         # One field with commas: a thousand fields cost ten times as much to encode.
         ("to", ",".join(envelope.address for envelope in call.recipients)),
         ("subject", call.subject),
-        ("text", call.text),
-        ("html", call.html),
+        *((name, text) for name, text in (("text", call.text), ("html", call.html)) if text),
         ("o:tracking-opens", "yes" if call.track_opens else "no"),
         ("o:tracking-clicks", "yes" if call.track_clicks else "no"),
     ]
@@ -106,7 +112,8 @@ def fields(call: Call) -> list[tuple[str, tuple[None, str | bytes]]]:
     values = {envelope.address: envelope.values for envelope in call.recipients if envelope.values}
     if values:
         pairs.append(("recipient-variables", orjson.dumps(values)))
-    return [(name, (None, text)) for name, text in pairs]
+    files = [("attachment", (file.name, file.content, file.content_type)) for file in call.files]
+    return [*((name, (None, text)) for name, text in pairs), *files]
 
 
 def their_time(headers: Iterable[tuple[str, str]]) -> datetime:
@@ -130,14 +137,26 @@ def lost(error: Exception, watch: Watch) -> Outcome:
     """Say what it means that no answer came: surely not sent only where no connection was made."""
     if watch.has_connected:
         if watch.has_ended or isinstance(error, requests.ReadTimeout | ReadTimeoutError):
-            return Outcome(Kind.UNKNOWN, "No complete answer within the time for a call.")
-        return Outcome(Kind.UNKNOWN, f"The connection broke before an answer ({type(error).__name__}).")
+            return Outcome(
+                Kind.UNKNOWN, "No complete answer within the time for a call.", answer_class="timeout"
+            )
+        return Outcome(
+            Kind.UNKNOWN,
+            f"The connection broke before an answer ({type(error).__name__}).",
+            answer_class="connection lost",
+        )
     if isinstance(error, ValueError):  # how requests reports an address that is none
         return Outcome(
             Kind.PAUSE_DOMAIN, "MAILGUN_API_URL is not an address: correct it, then resume the domain."
         )
     if isinstance(error, requests.exceptions.SSLError):
-        return Outcome(Kind.RETRY, f"No secure connection to Mailgun: {error}"[:LARGEST_REASON])
+        return Outcome(
+            Kind.RETRY,
+            f"No secure connection to Mailgun: {error}"[:LARGEST_REASON],
+            answer_class="no connection",
+        )
     return Outcome(
-        Kind.RETRY, f"Mailgun can't be reached at {settings.MAILGUN_API_URL} ({type(error).__name__})."
+        Kind.RETRY,
+        f"Mailgun can't be reached at {settings.MAILGUN_API_URL} ({type(error).__name__}).",
+        answer_class="no connection",
     )

@@ -58,6 +58,7 @@ def event(payload: Mapping[str, object], *, received_at: datetime, domain: str =
         # A delayed bounce comes without variables; our Message-Id begins with the batch.
         batch=batch(variables.get("batch")) or batch(known_as.partition("@")[0]),
         recipient=row_id(variables.get("rid")),
+        message=row_id(variables.get("message")),
         campaign=row_id(variables.get("campaign")),
         message_id=known_as,
         severity=severity.strip().casefold()[:LONGEST_WORD],

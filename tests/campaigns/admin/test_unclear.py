@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from campaigns import resolver
 from campaigns.models import Recipient, SendBatch
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from tests.factories import CampaignFactory, RecipientFactory
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def batch() -> SendBatch:
     found = uuid4()
     queue.claim(campaign=campaign.pk, batch=found, worker="w")
     queue.start(batch=found, people=2)
-    resolver.note_unknown(found, reason="No answer in time.")
+    resolver.note_unknown(found, jobs.RECIPIENTS, reason="No answer in time.")
     SendBatch.objects.update(asks=5, finding="Mailgun's log answers 401.", held_at=Now(), next_ask_at=None)
     return SendBatch.objects.get()
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from tests.factories import CampaignFactory, ContactFactory, RecipientFactory, SuppressionFactory
 
 pytestmark = pytest.mark.django_db
@@ -95,13 +95,13 @@ def test_a_domain_limit_makes_batches_smaller(campaign: Campaign) -> None:
 def test_only_one_probe_goes_first_after_a_wait(campaign: Campaign) -> None:
     SenderDomain.objects.update(held_until=Now() - timedelta(seconds=1))
 
-    taken = [queue.probe(campaign=campaign.pk, wait=timedelta(minutes=1)) for _ in range(3)]
+    taken = [queue.probe(domain=campaign.domain_id or 0, wait=timedelta(minutes=1)) for _ in range(3)]
 
     assert taken == [True, False, False]
 
 
 def test_no_probe_without_a_wait(campaign: Campaign) -> None:
-    assert not queue.probe(campaign=campaign.pk, wait=timedelta(minutes=1))
+    assert not queue.probe(domain=campaign.domain_id or 0, wait=timedelta(minutes=1))
 
 
 def test_start_marks_the_batch_in_flight_once(campaign: Campaign) -> None:
@@ -137,10 +137,10 @@ def test_who_left_meanwhile_is_skipped_with_the_reason(campaign: Campaign) -> No
 def test_accept_leaves_what_another_batch_holds(campaign: Campaign) -> None:
     batch, claimed = lease(campaign, people=2)
     ids = [person.id for person in claimed]
-    queue.give_back(batch=batch, reason="lost", after=timedelta(0), refund=0)
+    jobs.RECIPIENTS.give_back(batch=batch, reason="lost", after=timedelta(0), refund=0)
     lease(campaign, worker="w2")
 
-    assert queue.accept(batch=batch, ids=ids) == 0
+    assert jobs.RECIPIENTS.accept(batch=batch, ids=ids) == 0
     assert states(campaign) == ["sending", "sending"]
 
 
@@ -148,7 +148,7 @@ def test_accept_keeps_what_an_event_has_already_reported(campaign: Campaign) -> 
     batch, claimed = lease(campaign, people=2)
     Recipient.objects.filter(pk=claimed[0].id).update(status="delivered", locked_at=None, locked_by=None)
 
-    accepted = queue.accept(batch=batch, ids=[person.id for person in claimed])
+    accepted = jobs.RECIPIENTS.accept(batch=batch, ids=[person.id for person in claimed])
 
     assert accepted == 2
     assert states(campaign) == ["delivered", "sent"]
@@ -157,7 +157,7 @@ def test_accept_keeps_what_an_event_has_already_reported(campaign: Campaign) -> 
 def test_give_back_refunds_the_attempt_where_the_fault_is_not_theirs(campaign: Campaign) -> None:
     batch, _ = lease(campaign, people=1)
 
-    queue.give_back(batch=batch, reason="429", after=timedelta(minutes=1), refund=1)
+    jobs.RECIPIENTS.give_back(batch=batch, reason="429", after=timedelta(minutes=1), refund=1)
 
     back = Recipient.objects.get()
     assert (back.status, back.attempts, back.reason, back.batch_id) == ("pending", 0, "429", None)
@@ -168,7 +168,7 @@ def test_give_back_fails_who_is_out_of_attempts(campaign: Campaign) -> None:
     RecipientFactory.create(campaign=campaign, attempts=4)
     batch, _ = lease(campaign)
 
-    queue.give_back(batch=batch, reason="the worker died", after=timedelta(0), refund=0)
+    jobs.RECIPIENTS.give_back(batch=batch, reason="the worker died", after=timedelta(0), refund=0)
 
     assert Recipient.objects.get().status == "failed"
 
@@ -178,7 +178,7 @@ def test_split_keeps_everybody_in_exactly_one_batch(campaign: Campaign) -> None:
     ids = [person.id for person in claimed]
     left, right = uuid4(), uuid4()
 
-    moved = queue.split_off(batch=batch, part=left, ids=ids[:2]) + queue.split_off(
+    moved = jobs.RECIPIENTS.split_off(batch=batch, part=left, ids=ids[:2]) + jobs.RECIPIENTS.split_off(
         batch=batch, part=right, ids=ids[2:]
     )
 

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 
 from campaigns import resolver
 from campaigns.models import Installation, SenderDomain
-from campaigns.sql import queue
+from campaigns.sql import jobs, queue
 from tests.factories import CampaignFactory, RecipientFactory
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_every_state_is_counted_where_it_stands() -> None:
     batch = uuid4()
     queue.claim(campaign=campaign.pk, batch=batch, worker="w")
     queue.start(batch=batch, people=2)
-    resolver.note_unknown(batch, reason="lost")
+    resolver.note_unknown(batch, jobs.RECIPIENTS, reason="lost")
     RecipientFactory.create(campaign=campaign, next_attempt_at=Now() - timedelta(minutes=5))
 
     found: dict[str, Any] = json.loads(status("--json"))

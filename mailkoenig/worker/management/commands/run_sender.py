@@ -51,9 +51,7 @@ class Command(BaseCommand):
         sender = Sender(worker=worker, chores=chores(), streams=streams)
 
         def end(number: int, frame: FrameType | None) -> None:
-            if sender.stop.is_set():
-                sender.abort.set()
-            sender.stop.set()
+            sender.end()
 
         signal.signal(signal.SIGTERM, end)
         signal.signal(signal.SIGINT, end)

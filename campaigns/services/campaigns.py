@@ -1,21 +1,18 @@
-"""What may be done to a campaign, and what an event does to its people. The only writer of this app's tables besides `sql`."""
+"""What may be done to a campaign."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns import reports, states
+from campaigns import reports
 from campaigns.content import Compiled, ContentError, Source, check, compile
-from campaigns.models import Campaign, SendBatch, SenderDomain, Stream
-from campaigns.sql import feedback, queue
+from campaigns.models import Campaign, SenderDomain
+from campaigns.sql import messages
 from contacts.models import Membership
 from mailkoenig.lib import db
 from mailkoenig.lib.command import UserError
 from mailkoenig.providers import mailgun
-from mailkoenig.providers.types import EventType, ProviderEvent
 
 Status = Campaign.Status
 EDITABLE = (Status.DRAFT, Status.SCHEDULED, Status.PAUSED)
@@ -54,6 +51,7 @@ def start(campaign: Campaign) -> None:
         held.started_at = Now()
         held.status_reason = ""
         held.save(update_fields=["status", "started_at", "status_reason", "domain"])
+        messages.notify("campaigns")
     campaign.refresh_from_db()
 
 
@@ -89,6 +87,7 @@ def resume(campaign: Campaign) -> None:
         held.status = Status.SENDING
         held.status_reason = ""
         held.save(update_fields=["status", "status_reason", "domain"])
+        messages.notify("campaigns")
     campaign.refresh_from_db()
 
 
@@ -174,117 +173,3 @@ def content_problems(campaign: Campaign) -> list[str]:
     except ContentError as error:
         return [str(error)]
     return []
-
-
-def pause_domain(domain: SenderDomain, *, reason: str) -> bool:
-    """Stop everything from a domain until a person resumes it; False when it was paused already."""
-    active = SenderDomain.objects.filter(pk=domain.pk, status=SenderDomain.Status.ACTIVE)
-    return bool(active.update(status=SenderDomain.Status.PAUSED, paused_reason=reason))
-
-
-def resume_domain(domain: SenderDomain) -> bool:
-    """Let mail leave from a domain again, at once, whatever it waited for; False when nothing held it."""
-    held = SenderDomain.objects.filter(pk=domain.pk).exclude(
-        status=SenderDomain.Status.ACTIVE, held_until=None, probe_until=None
-    )
-    return bool(
-        held.update(
-            status=SenderDomain.Status.ACTIVE,
-            paused_reason="",
-            held_until=None,
-            held_reason="",
-            probe_until=None,
-            throttles=0,
-        )
-    )
-
-
-def pause_stream(stream: Stream, *, reason: str, by: str) -> bool:
-    """Stop a flow of mail after the calls that are open; False when it was paused already."""
-    running = Stream.objects.filter(pk=stream.pk, paused=False)
-    return bool(running.update(paused=True, paused_reason=reason, paused_by=by))
-
-
-def resume_stream(stream: Stream) -> bool:
-    """Let a flow of mail go on; False when it was not paused."""
-    return bool(
-        Stream.objects.filter(pk=stream.pk, paused=True).update(paused=False, paused_reason="", paused_by="")
-    )
-
-
-MOMENTS = {
-    (EventType.OPENED, False): "opened",
-    (EventType.CLICKED, False): "clicked",
-    (EventType.OPENED, True): "machine_opened",
-    (EventType.CLICKED, True): "machine_clicked",
-}
-
-
-def record_event(event: ProviderEvent) -> int | None:
-    """Move the recipient that an event is about, and settle its batch if it was unclear; return the recipient's id.
-
-    Events come in any order, twice, and before the worker's own commit; the state only rises.
-    """
-    reached = states.REACHED.get(event.type)
-    recorded = feedback.record(
-        recipient=event.recipient,
-        batch=event.batch,
-        message_id=event.message_id,
-        address=event.address,
-        reached=reached.value if reached else None,
-        ladder=[status.value for status in states.LADDER],
-        reason=failure_reason(event) if reached and states.rank(reached) > states.rank("delivered") else "",
-        occurred_at=event.occurred_at,
-        moment=MOMENTS.get((event.type, event.is_machine), ""),
-    )
-    if recorded.proven == SendBatch.State.UNKNOWN and event.batch:
-        settle_as_accepted(event.batch, answer="An event of the provider proves that it was accepted.")
-    if recorded.recipient is None and reached and event.campaign and event.batch:
-        feedback.remember(
-            campaign=event.campaign,
-            batch=event.batch,
-            address=event.address,
-            occurred_at=event.occurred_at,
-        )
-    return recorded.recipient
-
-
-def accepted_already(events: Sequence[ProviderEvent]) -> list[ProviderEvent]:
-    """Return those of many acceptances from which nothing follows: we know that batch and person as accepted."""
-    places = feedback.accepted_already(
-        recipients=[event.recipient for event in events],
-        addresses=[event.address for event in events],
-        batches=[event.batch for event in events],
-        moments=[event.occurred_at for event in events],
-        ladder=[status.value for status in states.LADDER],
-    )
-    return [event for place, event in enumerate(events, start=1) if place in places]
-
-
-def failure_reason(event: ProviderEvent) -> str:
-    """Say why a mail that was accepted did not arrive, in the provider's words where it has any."""
-    if event.type == EventType.SUPPRESSED:
-        return f"The provider did not try: {event.reason or event.suppression or 'the address is on its own list'}"
-    return event.reason or f"The provider reports: {event.type.value}."
-
-
-def settle_as_accepted(batch: UUID, *, answer: str) -> int:
-    """Settle an unclear batch: the provider took all of it. Return how many people that is about."""
-    with transaction.atomic():
-        held = (
-            SendBatch.objects.select_for_update(no_key=True)
-            .filter(pk=batch, state=SendBatch.State.UNKNOWN)
-            .first()
-        )
-        if held is None or held.campaign_id is None:
-            return 0
-        people = feedback.unknown_people(campaign=held.campaign_id, batch=held.pk)
-        accepted = queue.accept(batch=held.pk, ids=people)
-        queue.close(
-            batch=held.pk,
-            state=SendBatch.State.ACCEPTED,
-            answer=answer,
-            provider_id=f"{held.pk}@{held.domain.name}",
-            accepted=held.size,
-        )
-    return accepted

@@ -1,0 +1,60 @@
+"""Everything that may be done to what goes out. The only writer of this app's tables besides `sql`."""
+
+from campaigns.services.campaigns import (
+    EDITABLE,
+    NotSendable,
+    audience_problems,
+    cancel,
+    compiled,
+    content_errors,
+    content_problems,
+    delete,
+    pause,
+    resume,
+    schedule,
+    sender_problems,
+    source,
+    start,
+    unschedule,
+)
+from campaigns.services.feedback import accepted_already, record_event, settle_as_accepted
+from campaigns.services.levers import pause_domain, pause_stream, resume_domain, resume_stream
+from campaigns.services.messages import (
+    Enqueued,
+    KeyTaken,
+    MessageRefused,
+    cancel_message,
+    enqueue_message,
+    requeue_messages,
+)
+
+__all__ = [
+    "EDITABLE",
+    "Enqueued",
+    "KeyTaken",
+    "MessageRefused",
+    "NotSendable",
+    "accepted_already",
+    "audience_problems",
+    "cancel",
+    "cancel_message",
+    "compiled",
+    "content_errors",
+    "content_problems",
+    "delete",
+    "enqueue_message",
+    "pause",
+    "pause_domain",
+    "pause_stream",
+    "record_event",
+    "requeue_messages",
+    "resume",
+    "resume_domain",
+    "resume_stream",
+    "schedule",
+    "sender_problems",
+    "settle_as_accepted",
+    "source",
+    "start",
+    "unschedule",
+]
