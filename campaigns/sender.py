@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 # After the grace, how long threads get to note what became of the calls that were cut.
 LAST_MOMENT = 3.0
+LOOK_FOR_SIGNALS = 0.1
 CAMPAIGNS = "campaigns"
 BEAT_EVERY = 5.0
 # Who is woken needs to look less often: only what becomes due by itself is found by looking.
@@ -57,6 +58,7 @@ class Sender:
         self.streams = sorted(streams)
         self.stop = threading.Event()
         self.abort = threading.Event()
+        self.signals = 0
         self.bell = Bell()
         self.lanes: dict[str, Lanes] = {}
         self.listener = Listener(wake=self.wake, stop=self.stop)
@@ -80,7 +82,7 @@ class Sender:
         provider = self.provider()
         self.providers.append(provider)
         return Delivery(
-            provider=provider, worker=self.worker, persist=self.persist, is_stopping=self.stop.is_set
+            provider=provider, worker=self.worker, persist=self.persist, is_stopping=self.is_stopping
         )
 
     def turn(self, delivery: Delivery) -> bool:
@@ -100,7 +102,7 @@ class Sender:
     def run_once(self) -> None:
         """Work until nothing is due."""
         delivery = self.new_delivery()
-        while not self.stop.is_set() and self.turn(delivery):
+        while not self.is_stopping() and self.turn(delivery):
             pass
 
     def run(self) -> None:
@@ -113,7 +115,9 @@ class Sender:
         house = threading.Thread(target=self.house, name="house", daemon=True)
         for thread in (house, *others):
             thread.start()
-        self.stop.wait()
+        while not self.is_stopping():
+            self.stop.wait(LOOK_FOR_SIGNALS)
+        self.stop.set()
         for bell in (self.bell, *(lanes.bell for lanes in list(self.lanes.values()))):
             bell.ring_out()
         house.join(LAST_MOMENT)
@@ -123,10 +127,12 @@ class Sender:
             thread.join(0.5)
 
     def end(self) -> None:
-        """Stop; the second time, cut what is open. For a signal handler: waits for nothing."""
-        if self.stop.is_set():
-            self.abort.set()
-        self.stop.set()
+        """Stop; the second time, cut what is open. For a signal handler, which may interrupt itself: it takes no lock."""
+        self.signals += 1
+
+    def is_stopping(self) -> bool:
+        """Say whether we were told to stop."""
+        return self.stop.is_set() or self.signals > 0
 
     def pace(self) -> float:
         """Return how long to rest between two looks."""
@@ -212,15 +218,19 @@ class Sender:
         """Wait for open calls within the grace, then cut them; their outcome is noted as unknown."""
         deadline = time.monotonic() + settings.SENDER_GRACE
         while (
-            any(lane.is_alive() for lane in lanes) and time.monotonic() < deadline and not self.abort.is_set()
+            any(lane.is_alive() for lane in lanes)
+            and time.monotonic() < deadline
+            and not self.abort.is_set()
+            and self.signals < 2
         ):
             self.abort.wait(0.05)
         if any(lane.is_alive() for lane in lanes):
             logger.warning("calls cut at the end of the grace")
             for provider in self.providers:
                 provider.close()
+            end = time.monotonic() + LAST_MOMENT
             for lane in lanes:
-                lane.join(LAST_MOMENT)
+                lane.join(max(end - time.monotonic(), 0))
             self.abort.set()
         with suppress(*DATABASE_AWAY):
             workers.end(self.id)
