@@ -50,7 +50,13 @@ class Campaign(models.Model):
     )
     scheduled_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True, editable=False)
+    resumed_at = models.DateTimeField(null=True, blank=True, editable=False)
     finished_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # What the guard rails saw last, of the mail that was accepted since it was started or resumed.
+    guarded_at = models.DateTimeField(null=True, blank=True, editable=False)
+    guard_results = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    guard_bounces = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    guard_complaints = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # The snapshot walks one list after the other by contact id; these say how far it came.
     snapshot_list = models.BigIntegerField(default=0, db_default=0, editable=False)
     snapshot_contact = models.BigIntegerField(default=0, db_default=0, editable=False)
@@ -87,6 +93,10 @@ class Campaign(models.Model):
                 name="campaign_in_motion",
                 fields=["status", "scheduled_at"],
                 condition=Q(status__in=["scheduled", "sending"]),
+            ),
+            # campaigns.guard: those that were sent a short while ago; their events still come.
+            models.Index(
+                name="campaign_finished", fields=["finished_at"], condition=Q(finished_at__isnull=False)
             ),
         ]
         permissions = [

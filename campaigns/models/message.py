@@ -82,6 +82,10 @@ class Message(models.Model):
     locked_by = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - null while nobody holds it
     attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
     next_attempt_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(
+        db_default=Now(),
+        help_text="Since when it could have been sent; waits for another try do not move it.",
+    )
     created_at = models.DateTimeField(db_default=Now())
     sent_at = models.DateTimeField(null=True, blank=True, help_text="When the provider took it.")
     delivered_at = models.DateTimeField(null=True, blank=True)
@@ -138,6 +142,8 @@ class Message(models.Model):
                 fields=["stream", "domain", "next_attempt_at", "id"],
                 condition=Q(status="pending"),
             ),
+            # mailkoenig.monitoring: how old the oldest is that waits.
+            models.Index(name="message_due", fields=["stream", "due_at"], condition=Q(status="pending")),
             # campaigns.sql.jobs: what a batch still holds.
             models.Index(
                 name="message_open",

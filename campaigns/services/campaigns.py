@@ -86,7 +86,20 @@ def resume(campaign: Campaign) -> None:
         check_sendable(held)
         held.status = Status.SENDING
         held.status_reason = ""
-        held.save(update_fields=["status", "status_reason", "domain"])
+        # Whoever lets it go on has seen what came of it so far; the guard rails judge what leaves from now on.
+        held.resumed_at = Now()
+        held.guard_results = held.guard_bounces = held.guard_complaints = 0
+        held.save(
+            update_fields=[
+                "status",
+                "status_reason",
+                "domain",
+                "resumed_at",
+                "guard_results",
+                "guard_bounces",
+                "guard_complaints",
+            ]
+        )
         messages.notify("campaigns")
     campaign.refresh_from_db()
 

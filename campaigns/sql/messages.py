@@ -11,11 +11,11 @@ from mailkoenig.lib import db
 ADD = """
 INSERT INTO email_jobs (
     stream_id, domain_id, idempotency_key, digest, email, name, sender, reply_to, subject, html, text, headers, metadata,
-    tags, expires_at, source, status, reason, next_attempt_at)
+    tags, expires_at, source, status, reason, next_attempt_at, due_at)
 VALUES (
     %(stream)s, %(domain)s, %(key)s, %(digest)s, %(email)s, %(name)s, %(sender)s, %(reply_to)s, %(subject)s, %(html)s,
     %(text)s, %(headers)s::jsonb, %(metadata)s::jsonb, %(tags)s::jsonb, %(expires_at)s, %(source)s, %(status)s, %(reason)s,
-    coalesce(%(send_at)s::timestamptz, statement_timestamp()))
+    coalesce(%(send_at)s::timestamptz, statement_timestamp()), coalesce(%(send_at)s::timestamptz, statement_timestamp()))
 ON CONFLICT (idempotency_key) DO NOTHING
 RETURNING id
 """
@@ -234,7 +234,8 @@ def cancel(ids: Collection[int], *, reason: str) -> set[int]:
 # With attempts anew. What the ledger holds is found before the call and counted as sent.
 REQUEUE = """
 UPDATE email_jobs
-SET status = 'pending', reason = '', attempts = 0, batch_id = NULL, next_attempt_at = statement_timestamp()
+SET status = 'pending', reason = '', attempts = 0, batch_id = NULL, next_attempt_at = statement_timestamp(),
+    due_at = statement_timestamp()
 WHERE status = 'failed' AND sent_at IS NULL
   AND stream_id = coalesce(%(stream)s, stream_id) AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s::bigint[]))
 RETURNING id
