@@ -7,10 +7,11 @@ from time import monotonic
 from typing import NamedTuple
 
 from django.core.cache import cache
-from django.utils import timezone
 
-from campaigns.models import Campaign, Recipient, SenderDomain, Stream
+from campaigns import waits as streams
+from campaigns.models import Campaign, Recipient, SenderDomain
 from campaigns.sql import progress
+from mailkoenig.lib.clocks import clock, span
 
 QUIET = timedelta(minutes=2)
 # Counting a large campaign may take at most one part in this many of a process's time, whoever watches.
@@ -127,11 +128,10 @@ def own_waits(campaign: Campaign) -> Iterator[Wait]:
 
 
 def stream_waits() -> Iterator[Wait]:
-    """Say whether all campaigns are stopped."""
-    stream = Stream.objects.filter(name="campaigns").first()
-    if stream and stream.paused:
-        by = f" by {stream.paused_by}" if stream.paused_by else ""
-        yield Wait("stream", f"All campaigns are paused{by}: {stream.paused_reason or 'nobody said why.'}")
+    """Say what keeps all campaigns from going on; what ends by itself within moments is not worth a word."""
+    for found in streams.of("campaigns"):
+        if found.kind in streams.LASTING:
+            yield Wait("stream", f"All campaigns wait. {found.text}")
 
 
 def domain_waits(domain: SenderDomain | None, *, now: datetime) -> Iterator[Wait]:
@@ -165,24 +165,3 @@ def worker_waits(campaign: Campaign, *, at: Progress) -> Iterator[Wait]:
             "worker",
             f"No worker has settled anything for {span(now - since)}: see that run_sender is running.",
         )
-
-
-def clock(moment: datetime) -> str:
-    """Return a moment as a time of day with its zone, and the day where it is another."""
-    local = timezone.localtime(moment)
-    day = "" if local.date() == timezone.localdate() else f"{local:%Y-%m-%d} "
-    return f"{day}{local:%H:%M} {local:%Z}"
-
-
-def span(length: timedelta) -> str:
-    """Return a length of time in its two largest units, as people say it."""
-    seconds = max(int(length.total_seconds()), 0)
-    units = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-    for index, (name, size) in enumerate(units):
-        if seconds >= size or name == "second":
-            count, rest = divmod(seconds, size)
-            words = [f"{count} {name}{'' if count == 1 else 's'}"]
-            if index + 1 < len(units) and name in ("day", "hour") and (less := rest // units[index + 1][1]):
-                words.append(f"{less} {units[index + 1][0]}{'' if less == 1 else 's'}")
-            return " ".join(words)
-    return "0 seconds"

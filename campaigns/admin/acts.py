@@ -15,8 +15,8 @@ from campaigns import audience, services
 from campaigns.calls import sender
 from campaigns.forms import ScheduleForm, SendForm
 from campaigns.models import Campaign, SenderDomain
-from campaigns.progress import clock, look
-from mailkoenig.lib.clocks import offset
+from campaigns.progress import look
+from mailkoenig.lib.clocks import clock, offset
 
 if TYPE_CHECKING:
     from campaigns.admin.campaign import CampaignAdmin

@@ -11,6 +11,7 @@ from django.utils.http import urlencode
 from campaigns import progress, reports, silence
 from campaigns.admin.words import RECIPIENT, Look
 from campaigns.models import Campaign, Recipient
+from mailkoenig.lib.clocks import clock, span
 
 if TYPE_CHECKING:
     from campaigns.admin.campaign import CampaignAdmin
@@ -87,10 +88,8 @@ def panel(campaign: Campaign) -> dict[str, Any]:
             (batch, reverse("admin:campaigns_unclearbatch_change", args=[batch.batch])) for batch in unclear
         ],
         "last_minute": at.pace.last_minute if campaign.status == Status.SENDING else 0,
-        "remaining": progress.span(at.remaining)
-        if at.remaining and campaign.status == Status.SENDING
-        else "",
-        "as_of": progress.clock(at.pace.now),
+        "remaining": span(at.remaining) if at.remaining and campaign.status == Status.SENDING else "",
+        "as_of": clock(at.pace.now),
         "silent": silence.words(campaign.pk) if at.numbers.accepted else "",
         "selecting": campaign.status == Status.SENDING and campaign.snapshot_finished_at is None,
         "batches": f"{reverse('admin:campaigns_sendbatch_changelist')}?campaign__id__exact={campaign.pk}",

@@ -10,8 +10,8 @@ from django.contrib.contenttypes.models import ContentType
 from campaigns import services
 from campaigns.content import ContentError
 from campaigns.models import Campaign, SenderDomain
-from campaigns.progress import clock
 from mailkoenig.lib.addresses import domain_of
+from mailkoenig.lib.clocks import clock
 
 Status = Campaign.Status
 SENDER = ("domain", "from_name", "from_email", "reply_to", "track_opens", "track_clicks")

@@ -8,8 +8,8 @@ from django import forms
 from django.conf import settings
 
 from campaigns.models import SenderDomain, Stream
-from campaigns.progress import span
 from mailkoenig.lib.addresses import domain_of
+from mailkoenig.lib.clocks import span
 
 HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 

@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta, tzinfo
 from enum import IntEnum
 
+from django.utils import timezone
+
 
 class Turn(IntEnum):
     """Which of the two is meant when a time happens twice."""
@@ -49,3 +51,24 @@ def offset(at: datetime) -> str:
         return "UTC"
     hours, rest = divmod(abs(minutes), 60)
     return f"UTC{'+' if minutes > 0 else '-'}{hours}{f':{rest:02d}' if rest else ''}"
+
+
+def clock(moment: datetime, *, zone: tzinfo | None = None) -> str:
+    """Return a moment as a time of day with its zone (the site's unless given), and the day where it is another."""
+    local = timezone.localtime(moment, zone)
+    day = "" if local.date() == timezone.localdate(timezone=zone) else f"{local:%Y-%m-%d} "
+    return f"{day}{local:%H:%M} {local:%Z}"
+
+
+def span(length: timedelta) -> str:
+    """Return a length of time in its two largest units, as people say it."""
+    seconds = max(int(length.total_seconds()), 0)
+    units = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+    for index, (name, size) in enumerate(units):
+        if seconds >= size or name == "second":
+            count, rest = divmod(seconds, size)
+            words = [f"{count} {name}{'' if count == 1 else 's'}"]
+            if index + 1 < len(units) and name in ("day", "hour") and (less := rest // units[index + 1][1]):
+                words.append(f"{less} {units[index + 1][0]}{'' if less == 1 else 's'}")
+            return " ".join(words)
+    return "0 seconds"

@@ -8,6 +8,7 @@ from django.test import Client
 
 from campaigns import progress
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
+from mailkoenig.lib.clocks import span
 from tests.campaigns.admin.pages import page, sendable
 from tests.factories import RecipientFactory, SendBatchFactory
 
@@ -91,7 +92,7 @@ def test_a_domain_that_is_paused_says_why() -> None:
 def test_a_stream_that_is_paused_says_by_whom_and_why() -> None:
     campaign = sending()
     Stream.objects.filter(name="campaigns").update(paused=True, paused_reason="Wrong prices", paused_by="ada")
-    assert waits(campaign) == ["All campaigns are paused by ada: Wrong prices"]
+    assert waits(campaign) == ["All campaigns wait. Paused by ada: Wrong prices"]
 
 
 def test_nobody_working_is_said_after_two_minutes() -> None:
@@ -137,7 +138,7 @@ def test_a_draft_shows_no_numbers(writer: Client) -> None:
     ],
 )
 def test_lengths_of_time_read_as_people_say_them(length: int, words: str) -> None:
-    assert progress.span(timedelta(seconds=length)) == words
+    assert span(timedelta(seconds=length)) == words
 
 
 def test_labels_are_the_words_of_the_states() -> None:
