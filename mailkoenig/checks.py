@@ -14,7 +14,7 @@ TAG = "mailkoenig"
 @register(TAG)
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Look at the settings alone; what needs the database is checked where it is used."""
-    return [*secret_key(), *public_url(), *mailgun()]
+    return [*secret_key(), *public_url(), *mailgun(), *alerts()]
 
 
 def secret_key() -> list[CheckMessage]:
@@ -68,6 +68,30 @@ def mailgun() -> list[CheckMessage]:
                 "MAILGUN_READ_TIMEOUT is under 10 seconds: calls that Mailgun accepts will end as unknown.",
                 hint="Leave it at 60 seconds; waiting costs little, an unclear outcome costs an hour.",
                 id="mailkoenig.W005",
+            )
+        )
+    return found
+
+
+def alerts() -> list[CheckMessage]:
+    if settings.DEBUG:
+        return []
+    found: list[CheckMessage] = []
+    if not settings.ALERT_BY_EMAIL and not settings.ALERT_WEBHOOK_URL:
+        missing = "EMAIL_URL" if settings.ADMINS else "ADMINS and EMAIL_URL"
+        found.append(
+            Warning(
+                "Nobody is told when mail is stuck.",
+                hint=f"Set {missing}, or ALERT_WEBHOOK_URL, so that an alert reaches somebody.",
+                id="mailkoenig.W006",
+            )
+        )
+    if settings.ALERT_WEBHOOK_URL and not urlsplit(settings.ALERT_WEBHOOK_URL).hostname:
+        found.append(
+            Error(
+                "ALERT_WEBHOOK_URL is no address.",
+                hint="Set it to one that begins with https://, or leave it empty.",
+                id="mailkoenig.E002",
             )
         )
     return found

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -47,6 +48,30 @@ def moments(name: str, default: str) -> list[float]:
         raise ImproperlyConfigured(
             f"{name} must be growing numbers of seconds with commas between, such as {default}."
         )
+    return found
+
+
+def percent(name: str, default: float) -> float:
+    """Read a share of a hundred, greater than nothing, as a part of one."""
+    try:
+        value = float(env.str(name, default=str(default)) or default)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 100:
+        raise ImproperlyConfigured(f"{name} must be a number of percent up to 100, such as {default:g}.")
+    return value / 100
+
+
+def networks(name: str, default: str) -> list[str]:
+    """Read networks such as 10.0.0.0/8, separated by commas."""
+    found = [part.strip() for part in (env.str(name, default=default) or default).split(",") if part.strip()]
+    for part in found:
+        try:
+            ip_network(part)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} must be networks with commas between, such as {default}: {error}."
+            ) from error
     return found
 
 
@@ -140,6 +165,46 @@ SCHEDULE_GRACE = seconds("SCHEDULE_GRACE", 3600)
 INSTANCE_FILE = Path(env.str("INSTANCE_FILE", default="") or BASE_DIR / ".data" / "instance.json")
 MESSAGE_MAX_ATTACHMENT_BYTES = whole("MESSAGE_MAX_ATTACHMENT_BYTES", 10_000_000)
 IMPORT_MAX_BYTES = whole("IMPORT_MAX_BYTES", 1_073_741_824)
+API_MAX_BYTES = whole("API_MAX_BYTES", 16_777_216)
+
+# Who is told when something is wrong, and when it is over: by a mail server of its own and by a webhook.
+
+ADMINS = [
+    (address.strip(), address.strip())
+    for address in env.str("ADMINS", default="").split(",")
+    if address.strip()
+]
+_mail: dict[str, Any] = env.email_url("EMAIL_URL", default="") if env.str("EMAIL_URL", default="") else {}
+EMAIL_BACKEND = _mail.get("EMAIL_BACKEND", "django.core.mail.backends.dummy.EmailBackend")
+EMAIL_HOST = _mail.get("EMAIL_HOST") or "localhost"
+EMAIL_PORT = _mail.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER = _mail.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD = _mail.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS = _mail.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL = _mail.get("EMAIL_USE_SSL", False)
+EMAIL_FILE_PATH = _mail.get("EMAIL_FILE_PATH") or None
+EMAIL_TIMEOUT = 10
+SERVER_EMAIL = env.str("SERVER_EMAIL", default="") or f"mailkoenig@{_public.hostname}"
+ALERT_BY_EMAIL = bool(_mail and ADMINS)
+ALERT_WEBHOOK_URL = env.str("ALERT_WEBHOOK_URL", default="").strip()
+ALERT_WEBHOOK_SECRET = env.str("ALERT_WEBHOOK_SECRET", default="")
+ALERTS_EVERY = seconds("ALERTS_EVERY", 30)
+# An outcome that waits for a person for longer.
+ALERT_UNKNOWN_AFTER = seconds("ALERT_UNKNOWN_AFTER", 3600)
+
+# A campaign that goes to too many dead addresses, or that too many call spam, pauses itself.
+
+GUARD_AFTER_RESULTS = whole("GUARD_AFTER_RESULTS", 100)
+GUARD_BOUNCES = percent("GUARD_BOUNCES", 5)
+GUARD_COMPLAINTS = percent("GUARD_COMPLAINTS", 0.3)
+GUARD_COMPLAINTS_WARNING = percent("GUARD_COMPLAINTS_WARNING", 0.1)
+
+# Figures for Prometheus
+
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS_NETWORKS = networks("METRICS_NETWORKS", "127.0.0.0/8,::1/128")
+# Webhooks are counted in the process and written down this often, so that a flood of them costs no writes.
+WEBHOOK_COUNT_EVERY = seconds("WEBHOOK_COUNT_EVERY", 5)
 
 # Django
 
@@ -156,6 +221,8 @@ INSTALLED_APPS = [
     "mailkoenig",
     "mailkoenig.simulator",
     "mailkoenig.monitoring",
+    "mailkoenig.api",
+    "ninja",
     "mailkoenig.rehearsal",
     "mailkoenig.worker",
     "contacts",
@@ -171,6 +238,7 @@ PAGES = {
     "django.contrib.staticfiles",
     "django.contrib.humanize",
     "whitenoise.runserver_nostatic",
+    "ninja",
 }
 if sys.argv[1:2] == ["run_sender"]:
     INSTALLED_APPS = [app for app in INSTALLED_APPS if app not in PAGES]
@@ -184,6 +252,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "mailkoenig.middleware.content_security_policy",
+    "mailkoenig.api.middleware.problems",
 ]
 ROOT_URLCONF = "mailkoenig.urls"
 WSGI_APPLICATION = "mailkoenig.wsgi.application"
@@ -304,6 +373,10 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
+        # Not its own: with ADMINS set it would mail them whole requests.
+        "django": {"handlers": [], "level": "WARNING"},
+    }
+    | {
         name: {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO"), "propagate": False}
         for name in ("mailkoenig", "contacts", "campaigns", "events")
     },

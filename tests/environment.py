@@ -19,6 +19,10 @@ os.environ.update(
     MAILGUN_API_KEY="key-account",
     MAILGUN_SENDING_KEY="key-sending",
     MAILGUN_WEBHOOK_SIGNING_KEYS="mail-koenig-test-signing-key,mail-koenig-parent-signing-key",
+    ADMINS="operator@example.com",
+    EMAIL_URL="smtp://127.0.0.1:9",
+    # Only tests about it write the counts; a timer must not reach a test's database.
+    WEBHOOK_COUNT_EVERY="86400",
     INSTANCE_FILE=str(COUNTS / "instance.json"),
     LOG_LEVEL="CRITICAL",
 )
