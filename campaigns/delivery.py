@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from random import random
@@ -10,7 +11,7 @@ from typing import NamedTuple, assert_never
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, InterfaceError, transaction
 
 from campaigns import policy, resolver, services
 from campaigns.calls import halves
@@ -18,6 +19,7 @@ from campaigns.content import ContentError
 from campaigns.mail import Job, Mail, Turn
 from campaigns.models import SendBatch
 from campaigns.sql import jobs, queue, recovery, tallies
+from campaigns.sql.jobs import Jobs
 from mailkoenig.providers.types import Kind, Outcome, Provider
 
 logger = logging.getLogger(__name__)
@@ -53,22 +55,30 @@ class Delivery:
         if not people:
             return False
         parts = [Part(batch, people)]
-        mail = turn.mail(batch, people, dialect=self.provider.dialect)
+        try:
+            self.send_parts(parts, turn.mail(batch, people, dialect=self.provider.dialect), probing=probing)
+        except Exception as error:
+            # Whatever it was, it must not keep people from everybody else until the lease ends.
+            self.abandon(parts, turn.jobs, error)
+            raise
+        return True
+
+    def send_parts(self, parts: list[Part], mail: Mail, *, probing: bool) -> None:
+        """Send leased batches and what they have to be split into; `parts` holds those that are not settled."""
         try:
             # Kept before the call: what goes out can be looked up, whatever becomes of it.
             assert_makeable(mail)
         except ContentError as error:
-            self.refuse(parts[0], mail, str(error))
-            return True
+            self.refuse(parts.pop(), mail, str(error))
         held_at = time.monotonic()
         while parts and not self.is_stopping():
-            parts += self.send_part(parts.pop(), mail, probing=probing)
+            smaller = self.send_part(parts[-1], mail, probing=probing)
+            parts[-1:] = smaller
             if parts and time.monotonic() - held_at > settings.MAILGUN_CALL_TIMEOUT / 2:
                 # What waits for its turn must not be taken for left behind.
                 queue.renew([part.batch for part in parts])
                 held_at = time.monotonic()
         self.release(parts, mail)
-        return True
 
     def send_part(self, part: Part, mail: Mail, *, probing: bool) -> list[Part]:
         """Send one leased batch and settle it; return what it had to be split into."""
@@ -81,11 +91,17 @@ class Delivery:
         left = self.begin(part, mail, probing=probing)
         if left is None:
             return []
-        call = mail.call(part.batch, left)
-        if time.monotonic() - leased_at > settings.MAILGUN_CALL_TIMEOUT:
-            outcome = Outcome(Kind.NOT_MADE, "The worker was held up before the call; it was not made.")
+        try:
+            call = mail.call(part.batch, left)
+        except Exception as error:
+            # It has been begun in the books, and we know that no byte has left.
+            logger.exception("mail can't be made", extra={"batch": part.batch, "of": mail.about})
+            outcome = Outcome(Kind.PAUSE_CAMPAIGN, f"The mail can't be made ({type(error).__name__}).")
         else:
-            outcome = self.provider.send(call)
+            if time.monotonic() - leased_at > settings.MAILGUN_CALL_TIMEOUT:
+                outcome = Outcome(Kind.NOT_MADE, "The worker was held up before the call; it was not made.")
+            else:
+                outcome = self.provider.send(call)
         return self.settle(Part(part.batch, left), mail, outcome)
 
     def begin(self, part: Part, mail: Mail, *, probing: bool) -> list[Job] | None:
@@ -232,6 +248,17 @@ class Delivery:
                 if queue.lock(part.batch) == State.LEASED:
                     reason = "The worker stopped before the call."
                     self.back(part, mail, reason, after=timedelta(0), refund=NOT_COUNTED)
+
+    def abandon(self, parts: Sequence[Part], held: Jobs, error: Exception) -> None:
+        """Give back what an error of ours kept from being begun; it counts, so that it ends."""
+        reason = f"The worker met an error before the call ({type(error).__name__})."
+        with suppress(DatabaseError, InterfaceError):
+            for part in parts:
+                with transaction.atomic():
+                    if queue.lock(part.batch) == State.LEASED:
+                        wait = policy.backoff(1, dice=self.random())
+                        held.give_back(batch=part.batch, reason=reason, after=wait, refund=COUNTED)
+                        queue.close(batch=part.batch, state=State.RETURNED, answer=reason)
 
     def refuse(self, part: Part, mail: Mail, reason: str) -> None:
         """Give up mail that can't be made, before any call."""

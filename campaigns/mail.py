@@ -56,6 +56,8 @@ class Turn(Protocol):
 
     @property
     def domain(self) -> int: ...
+    @property
+    def jobs(self) -> Jobs: ...
     def claim(self, *, batch: UUID, worker: str, probing: bool, most: int) -> Sequence[Job]:
         """Lease what is due, at most `most` different mails."""
         ...
@@ -71,6 +73,7 @@ class CampaignTurn:
 
     campaign: int
     domain: int
+    jobs: Jobs = jobs.RECIPIENTS
 
     def claim(self, *, batch: UUID, worker: str, probing: bool, most: int) -> Sequence[queue.Claim]:
         return queue.claim(campaign=self.campaign, batch=batch, worker=worker, probing=probing)
@@ -122,6 +125,7 @@ class MessageTurn:
 
     stream: int
     domain: int
+    jobs: Jobs = jobs.MESSAGES
 
     def claim(self, *, batch: UUID, worker: str, probing: bool, most: int) -> Sequence[messages.Claim]:
         return messages.claim(

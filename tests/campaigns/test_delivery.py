@@ -10,10 +10,12 @@ from django.db.models.functions import Now
 from pytest_django.fixtures import Settings
 
 from campaigns import resolver
-from campaigns.delivery import Delivery
+from campaigns.delivery import Delivery, Part
+from campaigns.mail import CampaignMail, CampaignTurn
 from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
 from campaigns.sql import jobs, queue
 from mailkoenig.providers.mailgun.client import MailgunClient
+from mailkoenig.providers.types import Call
 from mailkoenig.simulator.faults import Fault
 from mailkoenig.simulator.server import Simulator
 from tests.factories import CampaignFactory, ContactFactory, RecipientFactory, SenderDomainFactory
@@ -412,8 +414,6 @@ def test_a_pause_between_claim_and_call_gives_everybody_back(
     people = queue.claim(campaign=campaign.pk, batch=batch, worker="w1")
     Campaign.objects.update(status="paused")
 
-    from campaigns.delivery import Part
-
     mail = turn_of(campaign).mail(batch, people, dialect=delivery.provider.dialect)
     assert delivery.begin(Part(batch, people), mail, probing=False) is None
     assert states(campaign) == {"pending": 2}
@@ -459,3 +459,51 @@ def test_a_mail_that_is_too_large_for_one_pauses_the_campaign_after_a_few_calls(
     assert (campaign.status, states(campaign)) == ("paused", {"pending": 64})
     assert "too large" in campaign.status_reason
     assert [call.recipients for call in simulator.calls] == [64, 32, 16, 8, 4, 2, 1]
+
+
+class Unmakeable(CampaignTurn):
+    """A campaign that our own code stumbles over."""
+
+    def mail(self, *args: object, **kwargs: object) -> CampaignMail:
+        raise LookupError
+
+
+def test_an_error_of_ours_before_the_call_gives_everybody_back_and_counts(
+    campaign: Campaign, delivery: Delivery, simulator: Simulator
+) -> None:
+    recipients(campaign, 2)
+
+    with pytest.raises(LookupError):
+        delivery.send_one(Unmakeable(campaign.pk, campaign.domain_id or 0))
+
+    assert states(campaign) == {"pending": 2}
+    assert set(Recipient.objects.values_list("attempts", "reason")) == {
+        (1, "The worker met an error before the call (LookupError).")
+    }
+    assert SendBatch.objects.get().state == "returned"
+    assert not simulator.calls
+
+
+class Unwritable(CampaignMail):
+    """A mail of which no call can be made."""
+
+    def call(self, *args: object, **kwargs: object) -> Call:
+        raise LookupError
+
+
+def test_an_error_of_ours_after_the_beginning_is_known_not_to_be_sent(
+    campaign: Campaign, delivery: Delivery, simulator: Simulator
+) -> None:
+    recipients(campaign, 2)
+    batch = uuid4()
+    people = queue.claim(campaign=campaign.pk, batch=batch, worker="w1")
+    assert campaign.domain is not None
+
+    delivery.send_parts(
+        [Part(batch, people)], Unwritable(campaign, campaign.domain, delivery.provider.dialect), probing=False
+    )
+
+    campaign.refresh_from_db()
+    assert (campaign.status, campaign.status_reason) == ("paused", "The mail can't be made (LookupError).")
+    assert states(campaign) == {"pending": 2}
+    assert not simulator.calls
