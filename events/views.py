@@ -13,15 +13,12 @@ from django.views.decorators.http import require_http_methods
 from events.models import Event
 from events.services import Replayed, ingest
 from mailkoenig.lib.database_clock import clock
+from mailkoenig.lib.request_body import TooLarge, read
 from mailkoenig.providers.mailgun.webhook import Forged, Reader, Unreadable
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 60
-
-
-class TooLarge(Exception):
-    """The body is longer than we read."""
 
 
 @csrf_exempt
@@ -55,19 +52,6 @@ def mailgun(request: HttpRequest) -> HttpResponse:
         logger.error("webhook put off", extra={"cause": str(error).partition("\n")[0]})
         return answer(503, "Try again later.", headers={"Retry-After": str(RETRY_AFTER)})
     return answer(200, "Recorded." if is_new else "Known already.")
-
-
-def read(request: HttpRequest, *, most: int) -> bytes:
-    """Return the body; Content-Length may say anything or be missing, so no more than `most` is ever read."""
-    length = request.META.get("CONTENT_LENGTH") or ""
-    if length.isdigit() and int(length) > most:
-        raise TooLarge
-    # Django reads nothing without a length; a server that ends the stream itself lets us read a chunked body.
-    is_chunked = not length and request.META.get("wsgi.input_terminated")
-    body: bytes = (request.META["wsgi.input"] if is_chunked else request).read(most + 1)
-    if len(body) > most:
-        raise TooLarge
-    return body
 
 
 def reader() -> Reader:

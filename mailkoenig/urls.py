@@ -9,6 +9,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", monitoring.healthz),
     path("readyz", monitoring.readyz),
+    path("", include("mailkoenig.api.urls")),
     path("", include("events.urls")),
     path("", include("contacts.urls")),
 ]

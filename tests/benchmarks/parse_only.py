@@ -10,7 +10,8 @@ from django.urls import path
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from events.views import answer, read, reader
+from events.views import answer, reader
+from mailkoenig.lib.request_body import read
 
 __all__ = ["application", "urlpatterns"]
 
