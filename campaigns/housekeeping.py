@@ -9,8 +9,9 @@ from django.conf import settings
 from django.db import transaction
 
 from campaigns import policy, resolver
-from campaigns.models import SendBatch
+from campaigns.models import Campaign, SendBatch
 from campaigns.sql import jobs, messages, queue, recovery, snapshot, tallies
+from mailkoenig.lib import audit
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +47,15 @@ def recover() -> bool:
 
 def activate() -> bool:
     """Start the campaigns whose time has come; True when there were any."""
-    started = recovery.activate(grace=timedelta(seconds=settings.SCHEDULE_GRACE))
-    recovery.use_shared_domain()
+    with transaction.atomic():
+        started = recovery.activate(grace=timedelta(seconds=settings.SCHEDULE_GRACE))
+        for campaign in started:
+            what = "Started as scheduled." if campaign.status == "sending" else "Paused: it missed its time."
+            audit.note(on=Campaign(pk=campaign.id, name=campaign.name), what=what, by=audit.WORKER)
+        for campaign in recovery.use_shared_domain():
+            if campaign.status == "paused":
+                what = "Paused: it has no sender domain and none is shared."
+                audit.note(on=Campaign(pk=campaign.id, name=campaign.name), what=what, by=audit.WORKER)
     recovery.lift_limits()
     for campaign in started:
         logger.info("schedule is due", extra={"campaign": campaign.id, "status": campaign.status})

@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 
 from campaigns.sql import identity
+from mailkoenig.lib import audit
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +45,7 @@ class Gate:
         outside = remembered(self.file)
         known = identity.known()
         if known is None:
-            if identity.first_start(server):
-                remember(self.file, server, 0)
+            note_first_start(file=self.file)
             return ""
         found = difference(known, server=server, beats_outside=outside.get(known.server, 0))
         if found and found != known.held_reason:
@@ -65,6 +65,13 @@ class Gate:
             self.beaten_at = time.monotonic()
 
 
+def note_first_start(*, file: Path | None = None) -> None:
+    """Write down which server this is, if nobody has yet."""
+    server = identity.server()
+    if identity.known() is None and identity.first_start(server):
+        remember(file or settings.INSTANCE_FILE, server, 0)
+
+
 def confirm(*, by: str, file: Path | None = None) -> None:
     """Let sending go on from what this database knows."""
     path = file or settings.INSTANCE_FILE
@@ -74,6 +81,7 @@ def confirm(*, by: str, file: Path | None = None) -> None:
     outside = remembered(path)
     most = max([outside.get(server, 0), outside.get(known.server, 0) if known else 0])
     identity.skip_ids()
+    audit.note(on="all sending", what="Confirmed after a restore: sending goes on.", by=by)
     remember(path, server, identity.confirm(server=server, beats=most, by=by))
 
 

@@ -15,6 +15,7 @@ from campaigns.models import SendBatch, Stream
 from campaigns.services import settle_as_accepted
 from campaigns.sql import jobs, queue, unclear
 from campaigns.sql.jobs import Jobs
+from mailkoenig.lib import audit
 from mailkoenig.lib.command import UserError
 from mailkoenig.providers.types import Finding, ProviderLog, Verdict
 
@@ -139,4 +140,6 @@ def settle_held(batch: UUID, *, as_sent: bool, by: str) -> None:
             send_again(
                 batch, jobs.of(held.campaign_id), finding=words, refund=1, unclear_for_good=True, by=by
             )
+        decision = "Counted as sent" if as_sent else "Sent again"
+        audit.note(on=held, what=f"{decision}, as the outcome for {held.size:,} people was unclear.", by=by)
     logger.info("unclear batch settled by a person", extra={"batch": batch, "as_sent": as_sent})

@@ -7,7 +7,7 @@ import factory
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from campaigns.models import Campaign, Recipient, SendBatch, SenderDomain, Stream
+from campaigns.models import Campaign, Message, Recipient, SendBatch, SenderDomain, Stream
 from contacts.models import Contact, ContactList, Membership, Suppression
 
 
@@ -106,3 +106,22 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
 
     username = factory.Sequence(lambda n: f"staff{n}")
     is_staff = True
+
+
+class MessageFactory(factory.django.DjangoModelFactory[Message]):
+    """A message that is ready."""
+
+    class Meta:
+        model = Message
+
+    stream = factory.SubFactory(
+        StreamFactory, name="receipts", kind="transactional", batch_size=1, on_unknown="hold"
+    )
+    domain = factory.SubFactory(SenderDomainFactory)
+    idempotency_key = factory.Sequence(lambda n: f"order-{n}:receipt:v1")
+    digest = "0" * 64
+    email = factory.Sequence(lambda n: f"customer{n}@example.com")
+    sender = factory.LazyAttribute(lambda message: f"no-reply@{message.domain.name}")
+    subject = "Your receipt"
+    html = "<p>Thank you</p>"
+    text = "Thank you"

@@ -25,7 +25,7 @@ class Lever:
     sentences: Callable[[Any], list[str]]
     after: str
     pull: Callable[[Any, str, str], bool]
-    """Takes the row, the reason and who did it; False when there was nothing to do."""
+    """Takes the row, the reason and who did it, and leaves a trace; False when there was nothing to do."""
     done: str
     needs_reason: bool = False
     is_danger: bool = False
@@ -51,7 +51,6 @@ class LeverAdmin:
             reason = form.cleaned_data["reason"] if form else ""
             if lever.pull(row, reason, request.user.get_username()):
                 happened = f"{row}: {lever.done}{f' {reason}' if reason else ''}"
-                admin.log_change(request, row, happened)
                 messages.success(request, happened)
             else:
                 messages.info(request, f"{row}: nothing was changed, it was like that already.")

@@ -51,7 +51,7 @@ class SenderDomainAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold
             "pause",
             pause_sentences,
             "Calls that are open are finished first. Everybody who is left keeps their place; nobody is lost.",
-            lambda domain, reason, by: services.pause_domain(domain, reason=reason),
+            lambda domain, reason, by: services.pause_domain(domain, reason=reason, by=by),
             "paused.",
             needs_reason=True,
             is_danger=True,
@@ -62,7 +62,7 @@ class SenderDomainAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold
             "play_arrow",
             resume_sentences,
             "If the provider still refuses it, it is paused again with the next call; nobody gets a mail twice.",
-            lambda domain, reason, by: services.resume_domain(domain),
+            lambda domain, reason, by: services.resume_domain(domain, by=by),
             "goes on.",
         ),
     }

@@ -59,7 +59,7 @@ class StreamAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has n
             "play_arrow",
             resume_sentences,
             "You can pause it again any time.",
-            lambda stream, reason, by: services.resume_stream(stream),
+            lambda stream, reason, by: services.resume_stream(stream, by=by),
             "goes on.",
         ),
     }

@@ -18,15 +18,22 @@ from campaigns.services.campaigns import (
     unschedule,
 )
 from campaigns.services.feedback import accepted_already, record_event, settle_as_accepted
-from campaigns.services.levers import pause_domain, pause_stream, resume_domain, resume_stream
-from campaigns.services.messages import (
-    Enqueued,
-    KeyTaken,
-    MessageRefused,
-    cancel_message,
-    enqueue_message,
-    requeue_messages,
+from campaigns.services.letters import cancel_message, cancel_messages, cancel_ready, requeue_messages
+from campaigns.services.levers import (
+    drain_stream,
+    go_on,
+    pause_domain,
+    pause_stream,
+    reduce_to_one,
+    resume_domain,
+    resume_stream,
+    set_concurrency,
+    set_rate,
+    stop_everything,
+    stopped,
+    undrain_stream,
 )
+from campaigns.services.messages import Enqueued, KeyTaken, MessageRefused, enqueue_message
 
 __all__ = [
     "EDITABLE",
@@ -38,23 +45,33 @@ __all__ = [
     "audience_problems",
     "cancel",
     "cancel_message",
+    "cancel_messages",
+    "cancel_ready",
     "compiled",
     "content_errors",
     "content_problems",
     "delete",
+    "drain_stream",
     "enqueue_message",
+    "go_on",
     "pause",
     "pause_domain",
     "pause_stream",
     "record_event",
+    "reduce_to_one",
     "requeue_messages",
     "resume",
     "resume_domain",
     "resume_stream",
     "schedule",
     "sender_problems",
+    "set_concurrency",
+    "set_rate",
     "settle_as_accepted",
     "source",
     "start",
+    "stop_everything",
+    "stopped",
+    "undrain_stream",
     "unschedule",
 ]

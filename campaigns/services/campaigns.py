@@ -10,7 +10,9 @@ from campaigns.content import Compiled, ContentError, Source, check, compile
 from campaigns.models import Campaign, SenderDomain
 from campaigns.sql import messages
 from contacts.models import Membership
-from mailkoenig.lib import db
+from mailkoenig.lib import audit, db
+from mailkoenig.lib.audit import OWN_CODE
+from mailkoenig.lib.clocks import clock
 from mailkoenig.lib.command import UserError
 from mailkoenig.providers import mailgun
 
@@ -42,7 +44,7 @@ def content_errors(campaign: Campaign) -> list[ContentError]:
     return check(source(campaign), dialect=mailgun.DIALECT)
 
 
-def start(campaign: Campaign) -> None:
+def start(campaign: Campaign, *, by: str = OWN_CODE) -> None:
     """Send now: the worker fixes the people and begins. Raises NotSendable."""
     with transaction.atomic():
         held = locked(campaign, "send", Status.DRAFT, Status.SCHEDULED)
@@ -51,11 +53,12 @@ def start(campaign: Campaign) -> None:
         held.started_at = Now()
         held.status_reason = ""
         held.save(update_fields=["status", "started_at", "status_reason", "domain"])
+        audit.note(on=held, what="Sending began.", by=by)
         messages.notify("campaigns")
     campaign.refresh_from_db()
 
 
-def schedule(campaign: Campaign, *, at: datetime) -> None:
+def schedule(campaign: Campaign, *, at: datetime, by: str = OWN_CODE) -> None:
     """Send at a moment to come, with the same checks as now. Raises NotSendable."""
     with transaction.atomic():
         held = locked(campaign, "schedule", Status.DRAFT, Status.SCHEDULED)
@@ -66,20 +69,21 @@ def schedule(campaign: Campaign, *, at: datetime) -> None:
         held.scheduled_at = at
         held.status_reason = ""
         held.save(update_fields=["status", "scheduled_at", "status_reason", "domain"])
+        audit.note(on=held, what=f"Scheduled for {clock(at)}.", by=by)
     campaign.refresh_from_db()
 
 
-def unschedule(campaign: Campaign) -> None:
+def unschedule(campaign: Campaign, *, by: str = OWN_CODE) -> None:
     """Make a scheduled campaign a draft again. Raises NotSendable."""
-    move(campaign, "unschedule", Status.DRAFT, Status.SCHEDULED)
+    move(campaign, "unschedule", Status.DRAFT, Status.SCHEDULED, what="Made a draft again.", by=by)
 
 
-def pause(campaign: Campaign, *, reason: str = "Paused by a person.") -> None:
+def pause(campaign: Campaign, *, reason: str = "Paused by a person.", by: str = OWN_CODE) -> None:
     """Stop after the calls that are open; who is left keeps their place. Raises NotSendable."""
-    move(campaign, "pause", Status.PAUSED, Status.SENDING, reason=reason)
+    move(campaign, "pause", Status.PAUSED, Status.SENDING, reason=reason, what=f"Paused: {reason}", by=by)
 
 
-def resume(campaign: Campaign) -> None:
+def resume(campaign: Campaign, *, by: str = OWN_CODE) -> None:
     """Go on with who is left; nobody gets it again. Raises NotSendable."""
     with transaction.atomic():
         held = locked(campaign, "resume", Status.PAUSED)
@@ -100,13 +104,15 @@ def resume(campaign: Campaign) -> None:
                 "guard_complaints",
             ]
         )
+        audit.note(on=held, what="Resumed.", by=by)
         messages.notify("campaigns")
     campaign.refresh_from_db()
 
 
-def cancel(campaign: Campaign, *, reason: str = "Cancelled by a person.") -> None:
+def cancel(campaign: Campaign, *, reason: str = "Cancelled by a person.", by: str = OWN_CODE) -> None:
     """End it for good after the calls that are open; who is left does not get it. Raises NotSendable."""
-    move(campaign, "cancel", Status.CANCELLED, Status.SCHEDULED, Status.SENDING, Status.PAUSED, reason=reason)
+    sources = (Status.SCHEDULED, Status.SENDING, Status.PAUSED)
+    move(campaign, "cancel", Status.CANCELLED, *sources, reason=reason, what=f"Cancelled: {reason}", by=by)
 
 
 def delete(campaign: Campaign) -> None:
@@ -120,7 +126,7 @@ def delete(campaign: Campaign) -> None:
         held.delete()
 
 
-def move(campaign: Campaign, verb: str, to: str, *sources: str, reason: str = "") -> None:
+def move(campaign: Campaign, verb: str, to: str, *sources: str, what: str, by: str, reason: str = "") -> None:
     """Change the status if it is one of `sources`. Raises NotSendable."""
     with transaction.atomic():
         held = locked(campaign, verb, *sources)
@@ -129,6 +135,7 @@ def move(campaign: Campaign, verb: str, to: str, *sources: str, reason: str = ""
         if to == Status.CANCELLED:
             held.finished_at = Now()
         held.save(update_fields=["status", "status_reason", "finished_at"])
+        audit.note(on=held, what=what, by=by)
     campaign.refresh_from_db()
 
 

@@ -1,9 +1,9 @@
-"""Messages: written once under the caller's key, taken back while they are ready, sent again when they died."""
+"""Messages: written once under the caller's key."""
 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from email.utils import formataddr, parseaddr
 from typing import Any, NamedTuple
@@ -195,20 +195,6 @@ def found_under(key: str, *, digest: str) -> Enqueued | None:
         name = message.stream.name
         transaction.on_commit(lambda: tallies.count("duplicate_key", stream=name))
     return Enqueued(message, is_new=False)
-
-
-def cancel_message(message: Message, *, by: str) -> bool:
-    """Take a message back; False where it is not ready any more."""
-    return bool(messages.cancel([message.pk], reason=f"Cancelled by {by}."))
-
-
-def requeue_messages(*, stream: Stream | None = None, ids: Collection[int] | None = None) -> int:
-    """Make dead letters ready again, these or all of a stream; return how many there were."""
-    with transaction.atomic():
-        found = messages.requeue(stream=stream.pk if stream else None, ids=ids)
-        if found:
-            messages.notify(stream.name if stream else "")
-    return len(found)
 
 
 def sha256(content: bytes) -> str:

@@ -221,28 +221,85 @@ def expire(*, limit: int = 1000) -> int:
 
 CANCEL = """
 UPDATE email_jobs SET status = 'cancelled', reason = %(reason)s
-WHERE id = ANY(%(ids)s::bigint[]) AND status = 'pending'
-RETURNING id
+WHERE id IN (
+    SELECT id FROM email_jobs WHERE id = ANY(%(ids)s::bigint[]) AND status = 'pending' ORDER BY id FOR UPDATE
+) AND status = 'pending'
+RETURNING id, stream_id, idempotency_key, ''
 """
 
 
-def cancel(ids: Collection[int], *, reason: str) -> set[int]:
+class Touched(NamedTuple):
+    """A message that was cancelled or made ready again, and why it had died."""
+
+    id: int
+    stream: int
+    idempotency_key: str
+    reason: str
+
+
+def cancel(ids: Collection[int], *, reason: str) -> list[Touched]:
     """Take back those that are ready; return them."""
-    return {row.id for row in db.fetch(MessageId, CANCEL, {"ids": db.array(ids), "reason": reason})}
+    return sorted(db.fetch(Touched, CANCEL, {"ids": db.array(ids), "reason": reason}))
+
+
+# A worker that claims meanwhile waits for nobody: what it holds by then is not ready any more and stays.
+CANCEL_READY = """
+UPDATE email_jobs SET status = 'cancelled', reason = %(reason)s
+WHERE id IN (
+    SELECT id FROM email_jobs WHERE stream_id = %(stream)s AND status = 'pending' ORDER BY id FOR UPDATE SKIP LOCKED
+) AND status = 'pending'
+"""
+
+
+def cancel_ready(stream: int, *, reason: str) -> int:
+    """Take back everything that is ready in a stream; return how many there were."""
+    return db.execute(CANCEL_READY, {"stream": stream, "reason": reason})
 
 
 # With attempts anew. What the ledger holds is found before the call and counted as sent.
 REQUEUE = """
-UPDATE email_jobs
-SET status = 'pending', reason = '', attempts = 0, batch_id = NULL, next_attempt_at = statement_timestamp(),
-    due_at = statement_timestamp()
-WHERE status = 'failed' AND sent_at IS NULL
-  AND stream_id = coalesce(%(stream)s, stream_id) AND (%(ids)s::bigint[] IS NULL OR id = ANY(%(ids)s::bigint[]))
-RETURNING id
+WITH dead AS MATERIALIZED (
+    SELECT id, stream_id, idempotency_key, reason FROM email_jobs
+    WHERE status = 'failed' AND sent_at IS NULL AND id = ANY(%(ids)s::bigint[])
+    ORDER BY id FOR UPDATE
+), ready AS (
+    UPDATE email_jobs AS j
+    SET status = 'pending', reason = '', attempts = 0, batch_id = NULL, next_attempt_at = statement_timestamp(),
+        due_at = statement_timestamp()
+    FROM dead WHERE j.id = dead.id
+)
+SELECT id, stream_id, idempotency_key, reason FROM dead
 """
 
 
-def requeue(*, stream: int | None, ids: Collection[int] | None) -> set[int]:
-    """Make dead letters ready again: these, or all of a stream; return them."""
-    parameters = {"stream": stream, "ids": None if ids is None else db.array(ids)}
-    return {row.id for row in db.fetch(MessageId, REQUEUE, parameters)}
+def requeue(ids: Collection[int]) -> list[Touched]:
+    """Make dead letters ready again; return them with the reasons they had died of."""
+    return sorted(db.fetch(Touched, REQUEUE, {"ids": db.array(ids)}))
+
+
+REQUEUE_ALL = """
+WITH dead AS MATERIALIZED (
+    SELECT id, stream_id, reason FROM email_jobs
+    WHERE status = 'failed' AND sent_at IS NULL AND stream_id = coalesce(%(stream)s, stream_id)
+    ORDER BY id FOR UPDATE
+), ready AS (
+    UPDATE email_jobs AS j
+    SET status = 'pending', reason = '', attempts = 0, batch_id = NULL, next_attempt_at = statement_timestamp(),
+        due_at = statement_timestamp()
+    FROM dead WHERE j.id = dead.id
+)
+SELECT stream_id, reason, count(*) FROM dead GROUP BY stream_id, reason ORDER BY stream_id, count(*) DESC, reason
+"""
+
+
+class Death(NamedTuple):
+    """How many of a stream had died of a reason."""
+
+    stream: int
+    reason: str
+    messages: int
+
+
+def requeue_all(stream: int | None) -> list[Death]:
+    """Make every dead letter of a stream, or of all, ready again; return what they had died of."""
+    return db.fetch(Death, REQUEUE_ALL, {"stream": stream})

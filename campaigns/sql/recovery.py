@@ -4,7 +4,8 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from mailkoenig.lib import db
+from campaigns.models import Campaign, SenderDomain
+from mailkoenig.lib import audit, db
 
 STALE = """
 SELECT b.id, b.campaign_id, (SELECT s.name FROM streams AS s WHERE s.id = b.stream_id), b.state, b.worker
@@ -41,7 +42,7 @@ SET status = CASE WHEN scheduled_at > statement_timestamp() - %(grace)s THEN 'se
     status_reason = CASE WHEN scheduled_at > statement_timestamp() - %(grace)s THEN ''
                          ELSE 'Its time passed while no worker was running: resume it if it is still right.' END
 WHERE status = 'scheduled' AND scheduled_at <= statement_timestamp()
-RETURNING id, status
+RETURNING id, status, name
 """
 
 
@@ -54,6 +55,7 @@ class Activated(NamedTuple):
 
     id: int
     status: str
+    name: str
 
 
 def activate(*, grace: timedelta) -> list[Activated]:
@@ -69,12 +71,13 @@ SET domain_id = (SELECT id FROM sender_domains WHERE is_shared ORDER BY id LIMIT
     status_reason = CASE WHEN EXISTS (SELECT FROM sender_domains WHERE is_shared) THEN ''
                          ELSE 'It has no sender domain and none is shared: choose one, then resume.' END
 WHERE status = 'sending' AND domain_id IS NULL
+RETURNING id, status, name
 """
 
 
-def use_shared_domain() -> int:
-    """Give sending campaigns without a domain the shared one; pause them where none is shared."""
-    return db.execute(SHARE)
+def use_shared_domain() -> list[Activated]:
+    """Give sending campaigns without a domain the shared one, or pause them where none is shared; return them."""
+    return db.fetch(Activated, SHARE)
 
 
 COMPLETE = """
@@ -150,12 +153,23 @@ PAUSE_DOMAIN = """
 UPDATE sender_domains
 SET status = 'paused', paused_reason = %(reason)s, held_until = NULL, probe_until = NULL, held_reason = '', throttles = 0
 WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s) AND status = 'active'
+RETURNING id, name
 """
 
 
-def pause_domain(*, batch: UUID, reason: str) -> int:
-    """Stop everything from a batch's domain until a person resumes it."""
-    return db.execute(PAUSE_DOMAIN, {"batch": batch, "reason": reason})
+class Named(NamedTuple):
+    """A row that was changed."""
+
+    id: int
+    name: str
+
+
+def pause_domain(*, batch: UUID, reason: str) -> bool:
+    """Stop everything from a batch's domain until a person resumes it, with a trace; False where it was paused already."""
+    found = db.fetch_one(Named, PAUSE_DOMAIN, {"batch": batch, "reason": reason})
+    if found is not None:
+        audit.note(on=SenderDomain(pk=found.id, name=found.name), what=f"Paused: {reason}", by=audit.WORKER)
+    return found is not None
 
 
 LIMIT_DOMAIN = """
@@ -173,9 +187,13 @@ def limit_domain(*, batch: UUID, limit: int) -> int:
 PAUSE_CAMPAIGN = """
 UPDATE campaigns SET status = 'paused', status_reason = %(reason)s
 WHERE id = (SELECT campaign_id FROM send_batches WHERE id = %(batch)s) AND status = 'sending'
+RETURNING id, name
 """
 
 
-def pause_campaign(*, batch: UUID, reason: str) -> int:
-    """Stop a batch's campaign until a person resumes it."""
-    return db.execute(PAUSE_CAMPAIGN, {"batch": batch, "reason": reason})
+def pause_campaign(*, batch: UUID, reason: str) -> bool:
+    """Stop a batch's campaign until a person resumes it, with a trace; False where it was not sending any more."""
+    found = db.fetch_one(Named, PAUSE_CAMPAIGN, {"batch": batch, "reason": reason})
+    if found is not None:
+        audit.note(on=Campaign(pk=found.id, name=found.name), what=f"Paused: {reason}", by=audit.WORKER)
+    return found is not None

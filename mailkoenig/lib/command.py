@@ -1,5 +1,6 @@
 """What every command shares: one clear line on stderr and exit 1 when it fails, 2 for wrong usage."""
 
+import getpass
 import sys
 from collections.abc import Sequence
 
@@ -10,6 +11,15 @@ from django.db.utils import OperationalError, ProgrammingError
 
 class UserError(Exception):
     """Something a person can mend; the message is one sentence that says what happened and what to do."""
+
+
+def operator() -> str:
+    """Return who runs this command, as the audit trail names them."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = "somebody"  # a container's user may have no name
+    return f"{name} on the command line"
 
 
 def run(argv: Sequence[str]) -> None:

@@ -1,6 +1,5 @@
 """Campaigns from the command line."""
 
-import getpass
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from django.utils.dateparse import parse_datetime
 
 from campaigns import reports, resolver, services
 from campaigns.models import Campaign
-from mailkoenig.lib.command import UserError
+from mailkoenig.lib.command import UserError, operator
 
 NEXT = {
     "draft": "send it with: manage.py campaign send {id}",
@@ -51,15 +50,15 @@ class Command(BaseCommand):
             raise UserError("--settle goes with unknowns only: leave it out.")
         match options["action"]:
             case "send" if options["at"]:
-                services.schedule(campaign, at=moment(options["at"]))
+                services.schedule(campaign, at=moment(options["at"]), by=operator())
             case "send":
-                services.start(campaign)
+                services.start(campaign, by=operator())
             case "pause":
-                services.pause(campaign)
+                services.pause(campaign, by=operator())
             case "resume":
-                services.resume(campaign)
+                services.resume(campaign, by=operator())
             case "cancel":
-                services.cancel(campaign)
+                services.cancel(campaign, by=operator())
             case "unknowns":
                 if options["settle"]:
                     self.settle(campaign, as_sent=options["settle"] == "sent")
@@ -100,9 +99,7 @@ class Command(BaseCommand):
                 "No outcome of this campaign waits for a decision: the provider's log is still being asked, or all is settled."
             )
         for batch in held:
-            resolver.settle_held(
-                UUID(batch.batch), as_sent=as_sent, by=f"{getpass.getuser()} on the command line"
-            )
+            resolver.settle_held(UUID(batch.batch), as_sent=as_sent, by=operator())
 
     def show_unknowns(self, campaign: Campaign, *, as_json: bool) -> None:
         batches = reports.unknown_batches(campaign.pk)

@@ -1,6 +1,5 @@
 """After a restore: let sending go on."""
 
-import getpass
 import threading
 from typing import Any
 
@@ -11,7 +10,7 @@ from django.db.models import QuerySet
 from campaigns import installation
 from campaigns.models import Campaign
 from events import poller
-from mailkoenig.lib.command import UserError
+from mailkoenig.lib.command import UserError, operator
 from mailkoenig.providers.mailgun.log import MailgunLog
 
 
@@ -46,7 +45,7 @@ class Command(BaseCommand):
             )
         if not options["without_log"]:
             self.remember(waiting)
-        installation.confirm(by=getpass.getuser())
+        installation.confirm(by=operator())
         self.stdout.write(f"Confirmed: {waiting.count()} campaigns go on.")
 
     def remember(self, waiting: QuerySet[Campaign]) -> None:
