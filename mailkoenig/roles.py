@@ -4,6 +4,8 @@ from typing import Any
 
 LOOK = (
     "campaigns.view_campaign",
+    "campaigns.view_message",
+    "campaigns.view_messagetemplate",
     "campaigns.view_recipient",
     "campaigns.view_sendbatch",
     "campaigns.view_senderdomain",
@@ -14,18 +16,29 @@ LOOK = (
 )
 PEOPLE = ("contacts.view_contact", "contacts.view_suppression", "contacts.view_contactimport")
 WRITE = ("campaigns.add_campaign", "campaigns.change_campaign", "campaigns.delete_campaign")
+# A template goes out with the next message that names it, so that changing one is sending.
+SEND = (
+    "campaigns.send_campaign",
+    "campaigns.stop_everything",
+    "campaigns.add_messagetemplate",
+    "campaigns.change_messagetemplate",
+    "campaigns.delete_messagetemplate",
+)
 ROLES = {
     # Writes and previews; what goes out is another's decision.
     "Writer": (*LOOK, *PEOPLE, *WRITE),
-    # Writes too, and starts, schedules, pauses and cancels.
-    "Sender": (*LOOK, *PEOPLE, *WRITE, "campaigns.send_campaign"),
+    # Writes too, and starts, schedules, pauses, cancels, and stops everything.
+    "Sender": (*LOOK, *PEOPLE, *WRITE, *SEND),
     # Watches the queue and has the levers for what mail goes through.
     "Operator": (
         *LOOK,
         *PEOPLE,
         "campaigns.add_senderdomain",
         "campaigns.change_senderdomain",
+        "campaigns.add_stream",
         "campaigns.change_stream",
+        "campaigns.requeue_message",
+        "campaigns.stop_everything",
         "campaigns.settle_unclearbatch",
         "events.view_pollcursor",
     ),

@@ -160,8 +160,28 @@ class Message(models.Model):
             models.Index(name="message_dead", fields=["stream", "id"], condition=Q(status="failed")),
             # events that carry only our batch; the admin's page of a batch.
             models.Index(name="message_batch", fields=["batch"]),
-            # what a person or a caller looks for by address.
-            models.Index(name="message_address", fields=["email", "id"]),
+            # what a person or a caller looks for by address or its beginning.
+            models.Index(
+                name="message_address", fields=["email", "id"], opclasses=["varchar_pattern_ops", "int8_ops"]
+            ),
+            # the lists of one stream, and of the states that few of many are in.
+            models.Index(name="message_of_stream", fields=["stream", "id"]),
+            models.Index(
+                name="message_rare",
+                fields=["status", "id"],
+                condition=Q(
+                    status__in=[
+                        "bounced",
+                        "complained",
+                        "unsubscribed",
+                        "failed",
+                        "skipped",
+                        "expired",
+                        "cancelled",
+                        "unknown",
+                    ]
+                ),
+            ),
         ]
         permissions = [("requeue_message", "Can cancel and requeue messages")]
 

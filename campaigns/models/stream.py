@@ -144,6 +144,7 @@ class Stream(models.Model):
                 condition=Q(burst__isnull=True) | Q(burst__gte=1, rate_per_minute__isnull=False),
             ),
         ]
+        permissions = [("stop_everything", "Can stop all sending at once, and let it go on")]
 
     def __str__(self) -> str:
         return self.name
