@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from campaigns.models import SendBatch
+from campaigns.mail import CampaignMail, CampaignTurn
 from mailkoenig.providers.mailgun import DIALECT
 from mailkoenig.providers.types import Call, Dialect, Finding, Kind, Outcome, Verdict
 from tests.chaos.lanes import Lane
@@ -58,6 +59,28 @@ class Post:
         return Finding(Verdict.ACCEPTED if self.has(batch) else Verdict.ABSENT, "The log was asked.")
 
 
+@dataclass(frozen=True)
+class StoppingTurn(CampaignTurn):
+    """A turn whose worker may die, or be overtaken, between claim and call."""
+
+    lane: Lane = field(kw_only=True)
+
+    def mail(self, batch: UUID, people: Sequence[Any], *, dialect: Dialect) -> CampaignMail:
+        mail = super().mail(batch, people, dialect=dialect)
+        return StoppingMail(mail.campaign, mail.domain, dialect, lane=self.lane)
+
+
+@dataclass
+class StoppingMail(CampaignMail):
+    """The mail of a StoppingTurn; the code looks at its groups before it begins a call."""
+
+    lane: Lane = field(kw_only=True)
+
+    def groups(self, people: Sequence[Any]) -> list[list[Any]]:
+        self.lane.pause(CLAIMED)
+        return super().groups(people)
+
+
 @dataclass
 class Client:
     """Sends for one lane, and stops it where a worker may die."""
@@ -68,18 +91,7 @@ class Client:
     """Called with each call before the provider has it."""
     name: str = "post"
     messages_per_call: int = 1
-    has_compiled: bool = False
-
-    @property
-    def dialect(self) -> Dialect:
-        """Stop before the call begins; the code looks at this to compile the mail, then before and after it begins."""
-        if not self.has_compiled:
-            self.has_compiled = True
-            return DIALECT
-        open_calls = set(SendBatch.objects.filter(state="in_flight").values_list("pk", flat=True))
-        if open_calls <= self.post.begun:
-            self.lane.pause(CLAIMED)
-        return DIALECT
+    dialect: Dialect = DIALECT
 
     def send(self, call: Call) -> Outcome:
         """Stop while the call is on its way; the order says whether it is taken and what is answered."""

@@ -20,9 +20,8 @@ from mailkoenig.lib.command import UserError
 from mailkoenig.providers.types import Call, EventType, Kind, Outcome, ProviderEvent
 from tests.chaos import calls
 from tests.chaos.lanes import Lane
-from tests.chaos.post import ANSWERED, CALLING, Client, Post, Taken, answer
+from tests.chaos.post import ANSWERED, CALLING, Client, Post, StoppingTurn, Taken, answer
 from tests.factories import CampaignFactory, SenderDomainFactory
-from tests.turns import turn_of
 
 CALL_TIMEOUT = timedelta(seconds=70)
 GOOD = "Version {}: hello {{{{ name }}}}, [leave]({{{{ unsubscribe_url }}}})"
@@ -123,7 +122,9 @@ class World:
                 calls.check(call, gone=work.gone, most=limit, owners=self.owners)
 
             client = Client(lane=lane, post=self.post, look=look)
-            Delivery(provider=client, worker="same", persist=persist).send_one(turn_of(campaign))
+            Delivery(provider=client, worker="same", persist=persist).send_one(
+                StoppingTurn(campaign.pk, campaign.domain_id or 0, lane=lane)
+            )
 
         work = Work(Lane(run))
         self.works.append(work)
