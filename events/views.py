@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from events import counts
 from events.models import Event
 from events.services import Replayed, ingest
 from mailkoenig.lib.database_clock import clock
@@ -29,28 +30,32 @@ def mailgun(request: HttpRequest) -> HttpResponse:
         return answer(200, "Mailgun may post its webhooks here.")
     if not settings.MAILGUN_WEBHOOK_SIGNING_KEYS:
         warn_of_missing_keys()
+        counts.refused("no key")
         return answer(403, "No webhook signing key is set.")
     try:
         body = read(request, most=settings.WEBHOOK_MAX_BYTES)
         delivery = reader().read(body, content_type=request.content_type or "", now=clock.now())
         is_new = ingest(delivery.event, source=Event.Source.WEBHOOK, proof=delivery.proof)
     except Forged as error:
-        return refuse(403, str(error))
+        return refuse(403, str(error), count="signature")
     except Replayed:
-        return refuse(403, "its signature was used for another body")
+        return refuse(403, "its signature was used for another body", count="replayed")
     except Unreadable as error:
-        return refuse(406, str(error))
+        return refuse(406, str(error), count="unreadable")
     except TooLarge:
-        return refuse(413, f"it is longer than {settings.WEBHOOK_MAX_BYTES} bytes")
+        return refuse(413, f"it is longer than {settings.WEBHOOK_MAX_BYTES} bytes", count="too large")
     except UnreadablePostError:
-        return refuse(400, "it ended early")
+        return refuse(400, "it ended early", count="cut off")
     except DataError as error:
         # Sent again it would fail again, for hours; the log keeps the database's words, the sender hears the truth.
+        counts.refused("not storable")
         logger.exception("webhook not storable", exc_info=error)
         return answer(406, "Not accepted: it can't be stored.")
     except (OperationalError, InterfaceError) as error:
+        counts.refused("put off")
         logger.error("webhook put off", extra={"cause": str(error).partition("\n")[0]})
         return answer(503, "Try again later.", headers={"Retry-After": str(RETRY_AFTER)})
+    counts.took(delivery.event.type.value if is_new else "repeated")
     return answer(200, "Recorded." if is_new else "Known already.")
 
 
@@ -63,8 +68,9 @@ def reader() -> Reader:
     )
 
 
-def refuse(status: int, why: str) -> HttpResponse:
-    """Answer no, and say why in the log."""
+def refuse(status: int, why: str, *, count: str) -> HttpResponse:
+    """Answer no, say why in the log, and count it under a word."""
+    counts.refused(count)
     logger.warning("webhook refused", extra={"status": status, "why": why})
     return answer(status, f"Not accepted: {why}.")
 

@@ -6,6 +6,8 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
+from mailkoenig.monitoring import live
+
 
 class Room(NamedTuple):
     """A list page: of a model, by its label."""
@@ -45,9 +47,10 @@ ROOMS: dict[str, tuple[Room, ...]] = {
 def rooms(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar: only what exists and this person may see."""
     registered = {model._meta.label_lower: pages for model, pages in admin.site._registry.items()}
-    groups: list[dict[str, Any]] = [
-        {"title": "", "items": [{"title": "Home", "icon": "home", "link": reverse("admin:index")}]}
-    ]
+    top = [{"title": "Home", "icon": "home", "link": reverse("admin:index")}]
+    if live.may_see(request):
+        top.append({"title": "Live", "icon": "monitor_heart", "link": reverse("live")})
+    groups: list[dict[str, Any]] = [{"title": "", "items": top}]
     for title, members in ROOMS.items():
         items = [
             item(room)

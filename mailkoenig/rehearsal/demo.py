@@ -124,10 +124,10 @@ class Demo:
             *rates,
         )
         cast.serve("web", web)
-        with self.console.status("Starting the simulated Mailgun and the web server"):
-            cast.wait_for_port(provider, what="the simulated Mailgun")
-            cast.wait_for(lambda: is_ready(site), what="the web server", within=60)
         cast.manage("worker", "run_sender", "--worker", "demo-worker")
+        with self.console.status("Starting the simulated Mailgun, the web server and a worker"):
+            cast.wait_for_port(provider, what="the simulated Mailgun")
+            cast.wait_for(lambda: is_ready(site), what="the web server and the worker", within=60)
         return site, mailgun
 
     def prepare(self) -> Campaign:
@@ -271,7 +271,7 @@ def staff_login() -> str:
 
 
 def is_ready(site: str) -> bool:
-    """Say whether the site answers and has its tables."""
+    """Say whether the site answers, has its tables and a worker."""
     try:
         return requests.get(f"{site}/readyz", timeout=5).status_code == 200
     except requests.RequestException:

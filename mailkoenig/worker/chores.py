@@ -5,8 +5,11 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from campaigns import resolver, silence
+from django.conf import settings
+
+from campaigns import guard, resolver, silence
 from events import poller
+from mailkoenig.monitoring import alerts
 from mailkoenig.providers.mailgun.log import MailgunLog
 
 logger = logging.getLogger(__name__)
@@ -17,7 +20,12 @@ LOOK_FOR_SILENCE_EVERY = 60.0
 
 def chores() -> list[Chore]:
     """Return them; each says whether it had something to do and wants to go on at once."""
-    return [partial(resolver.turn, MailgunLog()), listener()]
+    return [
+        partial(resolver.turn, MailgunLog()),
+        listener(),
+        every(guard.LOOK_EVERY.total_seconds(), guard.Watch().look),
+        every(settings.ALERTS_EVERY, partial(alerts.check, notify=True)),
+    ]
 
 
 def listener() -> Chore:
