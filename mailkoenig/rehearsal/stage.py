@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from campaigns import reports, services
-from campaigns.models import Campaign, Recipient, SenderDomain, Stream
+from campaigns.models import Campaign, Message, Recipient, SenderDomain, Stream
 from contacts.models import Contact, ContactList, Membership
 from mailkoenig.lib import db
 from mailkoenig.lib.command import UserError
@@ -38,6 +38,8 @@ WORKER = {
 }
 LEASE = timedelta(seconds=4)
 DOMAIN = "mg.example.com"
+RECEIPTS_DOMAIN = "receipts.example.org"
+OPEN = ("pending", "sending", "unknown")
 
 
 class Broken(UserError):
@@ -87,6 +89,7 @@ class Stage:
         self.secrets = secrets
         self.calls_allowed = 0
         self.campaign = Campaign()
+        self.people: list[str] = []
 
     def __enter__(self) -> "Stage":
         self.cast.__enter__()
@@ -124,8 +127,23 @@ class Stage:
             domain=SenderDomain.objects.get_or_create(name=DOMAIN)[0],
         )
         self.campaign.lists.add(audience)
-        self.people = [contact.email for contact in contacts]
-        self.calls_allowed = 2 * -(-people // batch) + extra_calls
+        self.people += [contact.email for contact in contacts]
+        self.calls_allowed += 2 * -(-people // batch) + extra_calls
+
+    def prepare_receipts(self, *, people: int, extra_calls: int = 4) -> None:
+        """Write so many receipts, from a domain of their own; each takes one call, and some more will do."""
+        domain = SenderDomain.objects.get_or_create(name=RECEIPTS_DOMAIN)[0]
+        Stream.objects.filter(name="receipts").update(lease=LEASE, domain=domain)
+        self.people += [f"buyer{n:05d}@example.com" for n in range(people)]
+        for address in self.people[-people:]:
+            services.enqueue_message(
+                stream="receipts",
+                idempotency_key=f"receipt:{address}",
+                to=address,
+                subject="Your receipt",
+                text="Thank you.",
+            )
+        self.calls_allowed += people + extra_calls
 
     def send(self) -> None:
         """Start the campaign."""
@@ -188,12 +206,17 @@ class Stage:
         self.cast.wait_for(holds, what=what, within=within)
 
     def finish(self, *, within: float = 90) -> None:
-        """Wait until the campaign is over."""
-        self.until(self.is_over, what="the campaign to end", within=within)
+        """Wait until the campaign and every receipt are over."""
+        self.until(self.is_over, what="the queue to end", within=within)
 
     def is_over(self) -> bool:
         """Say whether nobody is left to send to."""
-        return Campaign.objects.filter(pk=self.campaign.pk, status=Campaign.Status.SENT).exists()
+        campaigns = Campaign.objects.exclude(status=Campaign.Status.SENT)
+        return not campaigns.exists() and not Message.objects.filter(status__in=OPEN).exists()
+
+    def receipts_are_out(self) -> bool:
+        """Say whether every receipt was accepted."""
+        return not Message.objects.filter(sent_at=None).exists()
 
     @contextmanager
     def at_acceptance(self, act: Callable[[], object], *, number: int = 1) -> Iterator[threading.Event]:
@@ -230,16 +253,22 @@ class Stage:
 
     def open_questions(self) -> list[str]:
         """Say who still waits: nothing may be left in the queue."""
-        waiting = Recipient.objects.filter(status__in=["pending", "sending", "unknown"])
-        oldest = waiting.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
-        if oldest is None:
+        dues = [
+            due
+            for jobs in (Recipient.objects, Message.objects)
+            for due in jobs.filter(status__in=OPEN).values_list("next_attempt_at", flat=True)
+        ]
+        if not dues:
             return []
-        age = max((db.now() - oldest).total_seconds(), 0)
-        return [f"{waiting.count()} people still wait, the oldest for {age:.0f} seconds."]
+        age = max((db.now() - min(dues)).total_seconds(), 0)
+        return [f"{len(dues)} people still wait, the oldest for {age:.0f} seconds."]
 
     def wrong_beliefs(self) -> list[str]:
         """Say where our books differ from the provider's."""
-        believed = reports.engagement(self.campaign.pk).accepted
-        risk = len(reports.at_risk(self.campaign.pk))
+        believed = Message.objects.filter(sent_at__isnull=False).count()
+        risk = Message.objects.filter(unclear_batch_id__isnull=False).count()
+        if self.campaign.pk:
+            believed += reports.engagement(self.campaign.pk).accepted
+            risk += len(reports.at_risk(self.campaign.pk))
         found = [] if believed == len(self.people) else [f"We believe that {believed} people got it."]
         return found + ([f"{risk} people are listed as at risk."] if risk else [])
