@@ -1,6 +1,5 @@
 """What staff type in about people, checked before it is kept."""
 
-import re
 from typing import Any
 
 from django import forms
@@ -17,14 +16,12 @@ from unfold.widgets import (
 )
 
 from contacts import sql
-from contacts.importing.columns import RESERVED
+from contacts.attributes import BadAttributes, check
 from contacts.importing.rows import tidy_name
 from contacts.importing.services import refuse_bad_list_name
 from contacts.models import Contact, ContactList, Suppression
 from mailkoenig.lib.addresses import InvalidAddress, normalise
 from mailkoenig.lib.command import UserError
-
-KEY = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def clean_address(text: str) -> str:
@@ -56,19 +53,10 @@ class ContactForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the 
         attributes = self.cleaned_data["attributes"]
         if attributes is None:
             return {}
-        if not isinstance(attributes, dict):
-            raise ValidationError('Write names with their texts, such as {"city": "Kiel"}.')
-        for key, value in attributes.items():
-            if not KEY.fullmatch(key) or key in RESERVED:
-                raise ValidationError(
-                    f"“{key}” can't be a merge tag: use small letters, digits and _, and not one of "
-                    f"{', '.join(sorted(RESERVED))}."
-                )
-            if isinstance(value, (dict, list)):
-                raise ValidationError(f"“{key}” must be a text or a number.")
-            if isinstance(value, str) and re.search("[\0\ud800-\udfff]", value):
-                raise ValidationError(f"“{key}” holds a character that cannot be stored.")
-        return attributes
+        try:
+            return check(attributes)
+        except BadAttributes as error:
+            raise ValidationError(str(error)) from error
 
 
 class SuppressionForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only

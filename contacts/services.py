@@ -1,18 +1,27 @@
 """Everything that writes people and permission: the only way to change who may be mailed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
 from contacts import sql
-from contacts.models import Contact, Suppression
+from contacts.attributes import check
+from contacts.importing.rows import tidy_name
+from contacts.importing.services import refuse_bad_list_name
+from contacts.models import Contact, ContactList, Suppression
 from contacts.states import OWN, STATUS_OF, STRENGTH, default_scope
 from mailkoenig.lib.addresses import normalise
+from mailkoenig.lib.command import UserError
 
 Reason, Scope = Suppression.Reason, Suppression.Scope
 DELETED_AT_ONCE = 1000
+
+
+class ListExists(UserError):
+    """There is a list of this name."""
 
 
 def suppress(
@@ -116,3 +125,49 @@ def delete_contacts(ids: Sequence[int]) -> int:
             some = Contact.objects.filter(pk__in=ids[start : start + DELETED_AT_ONCE])
             deleted += some.delete()[1].get("contacts.Contact", 0)
     return deleted
+
+
+def upsert(
+    *, address: str, name: str | None = None, attributes: Mapping[str, Any] | None = None
+) -> tuple[Contact, bool]:
+    """Write a contact by address and say whether it is new; what is None stays as it is.
+
+    A suppression is never lifted by it. Raises InvalidAddress, and BadAttributes.
+    """
+    given = {
+        **({} if name is None else {"name": tidy_name(name)}),
+        **({} if attributes is None else {"attributes": check(attributes)}),
+    }
+    with transaction.atomic():
+        is_new = bool(sql.add([normalise(address)]))
+        contact = Contact.objects.select_for_update(no_key=True).get(email=normalise(address))
+        for field, value in given.items():
+            setattr(contact, field, value)
+        save(contact, fields=given)
+    return contact, is_new
+
+
+def create_list(*, name: str, description: str = "") -> ContactList:
+    """Make a list. Raises UserError for a bad name, ListExists for one that there is."""
+    refuse_bad_list_name(name)
+    made, is_new = ContactList.objects.get_or_create(name=name, defaults={"description": description})
+    if not is_new:
+        raise ListExists(f"There is a list {name!r} already: use it, or choose another name.")
+    return made
+
+
+def add_members(contact_list: ContactList, *, addresses: Sequence[str]) -> int:
+    """Put addresses on a list, as new contacts where they are none; return how many were not on it.
+
+    Who is suppressed stays so. Raises InvalidAddress.
+    """
+    people = [normalise(address) for address in addresses]
+    with transaction.atomic():
+        if sql.add(people):
+            sql.shadow(people)
+        return sql.enlist(people, list_id=contact_list.pk)
+
+
+def remove_members(contact_list: ContactList, *, addresses: Sequence[str]) -> int:
+    """Take addresses off a list; return how many were on it. Raises InvalidAddress."""
+    return sql.strike([normalise(address) for address in addresses], list_id=contact_list.pk)

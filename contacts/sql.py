@@ -197,3 +197,39 @@ class Members(NamedTuple):
 def members(lists: Sequence[int], *, most: int) -> dict[int, int]:
     """Count the contacts of each list, up to `most` + 1."""
     return dict(db.fetch(Members, MEMBERS, {"lists": list(lists), "most": most}))
+
+
+# In the order of their addresses, so that two of these never wait for each other.
+ADD = """
+INSERT INTO contacts (email)
+SELECT address FROM unnest(%(addresses)s::text[]) AS given (address) ORDER BY address
+ON CONFLICT (email) DO NOTHING
+"""
+
+
+def add(addresses: Sequence[str]) -> int:
+    """Make contacts of those addresses that are none yet; return how many that were."""
+    return db.execute(ADD, {"addresses": list(addresses)})
+
+
+ENLIST = """
+INSERT INTO contact_list_members (list_id, contact_id, created_at)
+SELECT %(list)s, c.id, statement_timestamp() FROM contacts AS c WHERE c.email = ANY(%(addresses)s) ORDER BY c.id
+ON CONFLICT DO NOTHING
+"""
+
+
+def enlist(addresses: Sequence[str], *, list_id: int) -> int:
+    """Put contacts on a list; return how many were not on it."""
+    return db.execute(ENLIST, {"addresses": list(addresses), "list": list_id})
+
+
+STRIKE = """
+DELETE FROM contact_list_members AS m USING contacts AS c
+WHERE m.list_id = %(list)s AND m.contact_id = c.id AND c.email = ANY(%(addresses)s)
+"""
+
+
+def strike(addresses: Sequence[str], *, list_id: int) -> int:
+    """Take contacts off a list; return how many were on it."""
+    return db.execute(STRIKE, {"addresses": list(addresses), "list": list_id})

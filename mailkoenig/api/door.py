@@ -137,6 +137,12 @@ def unstorable(value: Any, *, place: str = "", depth: int = 0) -> str | None:
 # What a view asks of the holder
 
 
+def holder_of(request: HttpRequest) -> sql.Holder:
+    """Return who asks."""
+    holder: sql.Holder = request.auth  # type: ignore[attr-defined]  # set by ninja
+    return holder
+
+
 def check_stream(holder: sql.Holder, stream: str) -> None:
     """Raise Problem where a token does not hold a stream."""
     if stream not in holder.streams:

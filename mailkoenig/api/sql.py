@@ -75,12 +75,23 @@ WITH looked_at AS MATERIALIZED (
 )
 SELECT ARRAY(SELECT id FROM page ORDER BY id DESC), (SELECT count(*) FROM looked_at), (SELECT min(id) FROM looked_at)
 """
-# An event is shown when everything that was being written beside it is over: ids are given out before the commit, and a
-# reader who has passed one by would never see it. The second covers the moment between the id and the transaction's own.
+# Ids are given out before the commit: a reader who has passed one by would never see it. So an event is shown once every
+# transaction of this database is over that began to write before the event's own. This is asked first, in a snapshot of
+# its own; the second in EVENTS covers the moment between taking an id and being known as a writer.
+HORIZON = """
+SELECT coalesce(
+    (SELECT a.backend_xid FROM pg_stat_activity AS a
+     WHERE a.datname = current_database() AND a.backend_xid IS NOT NULL AND a.pid <> pg_backend_pid()
+       AND age(a.backend_xid) > age(s.xmax)
+     ORDER BY age(a.backend_xid) DESC LIMIT 1),
+    s.xmax
+)::text
+FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::xid AS xmax) AS s
+"""
 EVENTS = """
 WITH looked_at AS MATERIALIZED (
     SELECT e.id, e.campaign_recipient_id, e.message_id,
-           age(e.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+           age(e.xmin) > age(%(horizon)s::xid)
            AND e.received_at < statement_timestamp() - interval '1 second' AS is_settled
     FROM email_events AS e
     WHERE e.id > %(after)s
@@ -127,6 +138,7 @@ def messages(*, before: int, to: str, status: str, streams: Sequence[str], limit
 def events(*, after: int, campaigns: bool, streams: Sequence[str], limit: int, most: int) -> Look:
     """Return the next events about messages of these streams, and about campaigns, the oldest first."""
     parameters = {
+        "horizon": db.value(HORIZON),
         "after": after,
         "campaigns": campaigns,
         "streams": list(streams),

@@ -9,7 +9,7 @@ from ninja import Query, Router, Status
 from campaigns import services
 from campaigns.models import Message
 from mailkoenig.api import sql
-from mailkoenig.api.door import check_stream
+from mailkoenig.api.door import check_stream, holder_of
 from mailkoenig.api.problems import Problem
 from mailkoenig.api.schemas.messages import MessageFilters, MessageIn, MessageOut, MessagePage, shown
 from mailkoenig.lib.addresses import InvalidAddress, normalise
@@ -43,7 +43,7 @@ def create(
     201: it is ready. 200: this key and content are known, and this is how the message stands. 409: the key was used for
     other content. 422 of type `suppressed`: the address is dead or its owner called our mail spam; it is not sent.
     """
-    holder: sql.Holder = request.auth  # type: ignore[attr-defined]  # set by ninja
+    holder = holder_of(request)
     check_stream(holder, message.stream)
     found = services.enqueue_message(
         **message.arguments(),
@@ -104,7 +104,7 @@ def suppressed(message: Message) -> Problem:
 @router.get("", response=MessagePage, operation_id="list_messages")
 def many(request: HttpRequest, filters: Query[MessageFilters]) -> dict[str, Any]:
     """List messages, the newest first."""
-    holder: sql.Holder = request.auth  # type: ignore[attr-defined]  # set by ninja
+    holder = holder_of(request)
     if filters.stream:
         check_stream(holder, filters.stream)
     look = sql.messages(
@@ -152,7 +152,7 @@ def by_id(request: HttpRequest, id: int) -> dict[str, Any]:
 @router.post("/{int:id}/cancel", response=MessageOut, operation_id="cancel_message")
 def cancel(request: HttpRequest, id: int) -> dict[str, Any]:
     """Take a message back while it is ready; 409 when it is too late. Cancelled twice is cancelled."""
-    holder: sql.Holder = request.auth  # type: ignore[attr-defined]  # set by ninja
+    holder = holder_of(request)
     message = one(request, Message.objects.filter(pk=id))
     is_cancelled = services.cancel_message(message, by=f"API token {holder.name}")
     message.refresh_from_db()
@@ -167,7 +167,7 @@ def cancel(request: HttpRequest, id: int) -> dict[str, Any]:
 
 def one(request: HttpRequest, messages: QuerySet[Message]) -> Message:
     """Return the message that the token may see; others do not exist for it."""
-    holder: sql.Holder = request.auth  # type: ignore[attr-defined]  # set by ninja
+    holder = holder_of(request)
     found = messages.select_related("stream").filter(stream__name__in=holder.streams).first()
     if found is None:
         raise Http404("There is no such message in a stream that this token holds.")
