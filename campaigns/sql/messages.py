@@ -303,3 +303,15 @@ class Death(NamedTuple):
 def requeue_all(stream: int | None) -> list[Death]:
     """Make every dead letter of a stream, or of all, ready again; return what they had died of."""
     return db.fetch(Death, REQUEUE_ALL, {"stream": stream})
+
+
+DEATHS = """
+SELECT stream_id, reason, count(*) FROM email_jobs
+WHERE status = 'failed' AND sent_at IS NULL AND stream_id = %(stream)s
+GROUP BY stream_id, reason ORDER BY count(*) DESC, reason
+"""
+
+
+def deaths(stream: int) -> list[Death]:
+    """Return what the dead letters of a stream died of, the commonest first."""
+    return db.fetch(Death, DEATHS, {"stream": stream})

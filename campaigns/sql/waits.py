@@ -89,3 +89,33 @@ class Facts(NamedTuple):
 def facts(stream: str | None = None) -> list[Facts]:
     """Return one row for each stream, or for this one, and for each domain that holds mail of it."""
     return db.fetch(Facts, WAITS, {"stream": stream})
+
+
+USAGE = """
+SELECT (SELECT count(*) FROM send_batches AS b
+        WHERE b.stream_id = s.id AND b.state = 'in_flight'
+          AND b.started_at > statement_timestamp() - interval '2 minutes'),
+       (SELECT coalesce(sum(b.size), 0)::bigint FROM send_batches AS b
+        WHERE b.stream_id = s.id AND b.started_at > statement_timestamp() - interval '61 seconds'),
+       CASE WHEN s.daily_cap IS NOT NULL THEN (
+           SELECT coalesce(sum(b.size), 0)::bigint FROM send_batches AS b
+           WHERE b.stream_id = s.id AND b.state <> 'returned'
+             AND b.started_at >= date_trunc('day', statement_timestamp() AT TIME ZONE s.time_zone)
+                                 AT TIME ZONE s.time_zone) END,
+       statement_timestamp()
+FROM streams AS s WHERE s.id = %(stream)s
+"""
+
+
+class Usage(NamedTuple):
+    """What of a stream's limits is used now: open calls, mails of the last minute, and of today where that is limited."""
+
+    calls: int
+    last_minute: int
+    today: int | None
+    now: datetime
+
+
+def usage(stream: int) -> Usage | None:
+    """Return it; None where there is no such stream."""
+    return db.fetch_one(Usage, USAGE, {"stream": stream})

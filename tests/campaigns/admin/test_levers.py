@@ -30,6 +30,7 @@ def limits(**changes: str) -> dict[str, str]:
         "lease": "00:10:00",
         "age_budget": "00:03:00",
         "on_unknown": "resend",
+        "time_zone": "UTC",
     }
     return usual | changes
 
