@@ -41,6 +41,8 @@ ROLES = {
         "campaigns.stop_everything",
         "campaigns.settle_unclearbatch",
         "events.view_pollcursor",
+        "api.view_apitoken",
+        "api.change_apitoken",
     ),
 }
 

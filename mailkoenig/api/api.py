@@ -11,7 +11,7 @@ from ninja.renderers import BaseRenderer
 from mailkoenig.api.door import StrictJson, Token
 from mailkoenig.api.problems import CONTENT_TYPE, answer_with_problems
 from mailkoenig.api.schemas.base import ProblemOut
-from mailkoenig.api.views import campaigns, events, messages, people
+from mailkoenig.api.views import campaigns, events, messages, people, streams
 
 ABOUT = """Mail for shops and other programs: one call, one key, one clear answer.
 
@@ -97,3 +97,4 @@ api.add_router("/contacts", people.contacts)
 api.add_router("/lists", people.lists)
 api.add_router("/campaigns", campaigns.router)
 api.add_router("/events", events.router)
+api.add_router("/streams", streams.router)

@@ -12,6 +12,8 @@ from campaigns.models import Stream
 class ApiToken(models.Model):
     """A program's way in. Only a hash of the token is kept: whoever reads this table can't use it."""
 
+    secret = ""  # of one that was made a moment ago, and in no column
+
     name = models.CharField(
         max_length=60, help_text="Who uses it, such as shop; messages and the audit trail name it."
     )

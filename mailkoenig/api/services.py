@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
@@ -21,20 +21,13 @@ class NameTaken(UserError):
     """A token of this name is in use."""
 
 
-class Created(NamedTuple):
-    """A new token, and the secret that nobody can be told again."""
-
-    token: ApiToken
-    secret: str
-
-
 def digest_of(secret: str) -> str:
     """Return what is kept of a secret. It is 256 random bits, so that a plain hash can't be reversed by trying."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def create_token(token: ApiToken, *, streams: Iterable[Stream], by: str) -> Created:
-    """Write a token that is filled in but for its secret. Raises NameTaken."""
+def create_token(token: ApiToken, *, streams: Iterable[Stream], by: str) -> str:
+    """Write a token that is filled in but for its secret, and return that: nobody can be told it again. Raises NameTaken."""
     secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
     token.visible, token.digest = secret[:SHOWN], digest_of(secret)
     try:
@@ -48,7 +41,7 @@ def create_token(token: ApiToken, *, streams: Iterable[Stream], by: str) -> Crea
         raise NameTaken(
             f"A token named {token.name!r} is in use: revoke it first, or choose another name."
         ) from error
-    return Created(token, secret)
+    return secret
 
 
 def revoke_token(token: ApiToken, *, reason: str, by: str) -> bool:

@@ -54,12 +54,12 @@ def test_a_session_is_no_token(admin_client: Client) -> None:
 
 
 def test_only_a_hash_is_kept() -> None:
-    made = make_token()
+    secret = make_token()
 
     kept = ApiToken.objects.values().get()
-    assert made.secret not in json.dumps(kept, default=str)
-    assert made.secret.startswith(kept["visible"])
-    assert len(made.secret) >= 40
+    assert secret not in json.dumps(kept, default=str)
+    assert secret.startswith(kept["visible"])
+    assert len(secret) >= 40
 
 
 def test_reading_and_writing_are_apart(domain: object) -> None:
@@ -149,15 +149,15 @@ def test_no_secret_and_no_address_is_logged(
     domain: object, caplog: pytest.LogCaptureFixture, settings: Settings
 ) -> None:
     settings.DEBUG = True
-    made = make_token(streams=("receipts",))
+    secret = make_token(streams=("receipts",))
     with caplog.at_level(logging.DEBUG):
         for scheme in ("Bearer", "Token", "Basic"):
-            someone = Client(headers={"authorization": f"{scheme} {made.secret}"})
+            someone = Client(headers={"authorization": f"{scheme} {secret}"})
             someone.post("/api/v1/messages", {**RECEIPT, "to": "nobody"}, content_type="application/json")
             someone.get("/api/v1/messages?to=x")
 
     lines = [record.getMessage() for record in caplog.records if record.name != "django.db.backends"]
-    assert made.secret not in "\n".join(lines)
+    assert secret not in "\n".join(lines)
 
 
 def test_answers_are_kept_by_no_cache(shop: Caller) -> None:
