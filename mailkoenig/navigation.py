@@ -37,6 +37,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         Room("Provider logs", "sync", "events.pollcursor"),
     ),
     "Settings": (
+        Room("API tokens", "key", "api.apitoken"),
         Room("Staff", "badge", "auth.user"),
         Room("Roles", "groups", "auth.group"),
         Room("Audit trail", "history", "admin.logentry"),
