@@ -7,9 +7,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from campaigns.admin.message import MessageAdmin
+from campaigns.models import Message
 from contacts.models import Contact
 from events.models import Event, PollCursor
 from mailkoenig.lib.admin import MachineAdmin
@@ -43,7 +45,8 @@ MEANINGS = {
     EventType.COMPLAINED: "The reader called it spam: the address gets no mail any more.",
     EventType.OTHER: "Kept as it came; nothing follows from it.",
 }
-RECIPIENT = "campaign_recipient__id__exact"
+RECIPIENT, MESSAGE = "campaign_recipient__id__exact", "message__id__exact"
+SHOWN = 50
 
 
 class TypeFilter(admin.SimpleListFilter):
@@ -84,8 +87,8 @@ class EventAdmin(MachineAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         # The join also tells a recipient that is gone, which no foreign key watches, from one that is there.
         found: QuerySet[Event] = super().get_queryset(request)
-        return found.select_related("campaign_recipient__campaign").defer(
-            "campaign_recipient__campaign__body"
+        return found.select_related("campaign_recipient__campaign", "message__stream").defer(
+            "campaign_recipient__campaign__body", "message__html", "message__text"
         )
 
     def get_search_results(
@@ -96,7 +99,7 @@ class EventAdmin(MachineAdmin):
         return (queryset.filter(address__startswith=term) if term else queryset), False
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        title = "Events of one mail" if RECIPIENT in request.GET else "Events"
+        title = "Events of one mail" if {RECIPIENT, MESSAGE} & set(request.GET) else "Events"
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
     @admin.display(description="What happened")
@@ -117,8 +120,10 @@ class EventAdmin(MachineAdmin):
     def received(self, event: Event) -> SafeString | None:
         return when(event.received_at)
 
-    @admin.display(description="Campaign", empty_value="mail we do not know")
+    @admin.display(description="Campaign or stream", empty_value="mail we do not know")
     def campaign(self, event: Event) -> str | None:
+        if event.message:
+            return str(event.message.stream)
         return str(event.campaign_recipient.campaign) if event.campaign_recipient else None
 
     @admin.display(description="Reason")
@@ -127,6 +132,9 @@ class EventAdmin(MachineAdmin):
 
     @admin.display(description="Recipient")
     def recipient(self, event: Event) -> str:
+        if event.message:
+            text = f"{event.message}: {event.message.get_status_display()}"
+            return link(text, reverse("admin:campaigns_message_change", args=[event.message.pk]))
         found = event.campaign_recipient
         if found is None:
             return "mail that we do not know, or no longer"
@@ -158,6 +166,33 @@ class EventAdmin(MachineAdmin):
 def kind_of(event: Event) -> EventType:
     """Return the type of a row; one of an older or newer version may be none of ours."""
     return EventType(event.event_type) if event.event_type in set(EventType) else EventType.OTHER
+
+
+admin.site.unregister(Message)
+
+
+@admin.register(Message)
+class TracedMessageAdmin(MessageAdmin):
+    """The messages' own pages, which know nothing of events, with what came back about each."""
+
+    def get_fieldsets(self, request: HttpRequest, obj: Message | None = None) -> list[tuple[str | None, Any]]:
+        groups = super().get_fieldsets(request, obj)
+        if not request.user.has_perm("events.view_event"):
+            return groups
+        return [*groups[:-1], ("What came back", {"fields": ["events"]}), groups[-1]]
+
+    @admin.display(description="Events", empty_value="nothing yet")
+    def events(self, message: Message) -> SafeString | None:
+        found = Event.objects.filter(message=message.pk).defer("raw_payload").order_by("-occurred_at")[:SHOWN]
+        lines = (
+            (
+                when(event.occurred_at),
+                link(kind_of(event).value, reverse("admin:events_event_change", args=[event.pk])),
+                event.reason,
+            )
+            for event in found
+        )
+        return format_html_join("", "<div>{} {} {}</div>", lines) or None
 
 
 @admin.register(PollCursor)

@@ -18,7 +18,10 @@ class Room(NamedTuple):
 
 
 ROOMS: dict[str, tuple[Room, ...]] = {
-    "Write": (Room("Campaigns", "campaign", "campaigns.campaign"),),
+    "Write": (
+        Room("Campaigns", "campaign", "campaigns.campaign"),
+        Room("Message templates", "draft", "campaigns.messagetemplate"),
+    ),
     "People": (
         Room("Contacts", "person", "contacts.contact"),
         Room("Lists", "list_alt", "contacts.contactlist"),

@@ -1,11 +1,12 @@
 """How the states of campaigns, recipients and batches look."""
 
-from campaigns.models import Campaign, Recipient, SendBatch
+from campaigns.models import Campaign, Message, Recipient, SendBatch
 from mailkoenig.lib.marks import Look, badge, link, shortened, when
 
 __all__ = [
     "BATCH",
     "CAMPAIGN",
+    "MESSAGE",
     "RECIPIENT",
     "RUNNING",
     "STOPPED",
@@ -36,6 +37,11 @@ RECIPIENT = {
     Recipient.Status.FAILED: Look("red", "error"),
     Recipient.Status.SKIPPED: Look("grey", "skip_next"),
     Recipient.Status.UNKNOWN: Look("amber", "help"),
+}
+MESSAGE = {
+    **{Message.Status(status.value): look for status, look in RECIPIENT.items()},
+    Message.Status.EXPIRED: Look("amber", "timer_off"),
+    Message.Status.CANCELLED: Look("grey", "block"),
 }
 BATCH = {
     SendBatch.State.LEASED: Look("grey", "lock"),

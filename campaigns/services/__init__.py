@@ -34,6 +34,7 @@ from campaigns.services.levers import (
     undrain_stream,
 )
 from campaigns.services.messages import Enqueued, KeyTaken, MessageRefused, enqueue_message
+from campaigns.services.templates import compiled_template, template_errors
 
 __all__ = [
     "EDITABLE",
@@ -48,6 +49,7 @@ __all__ = [
     "cancel_messages",
     "cancel_ready",
     "compiled",
+    "compiled_template",
     "content_errors",
     "content_problems",
     "delete",
@@ -72,6 +74,7 @@ __all__ = [
     "start",
     "stop_everything",
     "stopped",
+    "template_errors",
     "undrain_stream",
     "unschedule",
 ]

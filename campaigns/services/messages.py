@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import transaction
 
-from campaigns.calls import compiled
-from campaigns.content import BUILT_IN, ContentError, Person, Source
+from campaigns.content import BUILT_IN, ContentError, Person
 from campaigns.models import Attachment, Message, MessageTemplate, SenderDomain, Stream
+from campaigns.services.templates import compiled_template
 from campaigns.sql import messages, tallies
 from mailkoenig.lib import db
 from mailkoenig.lib.addresses import InvalidAddress, domain_of, normalise
 from mailkoenig.lib.command import UserError
 from mailkoenig.lib.storable import NotStorable, storable
-from mailkoenig.providers import mailgun
 from mailkoenig.providers.types import File
 
 Status = Message.Status
@@ -319,15 +318,8 @@ def rendered(given: Mapping[str, Any], *, name: str, address: str) -> dict[str, 
     found = MessageTemplate.objects.filter(name=given["template"]).first()
     if found is None:
         raise MessageRefused(f"There is no template {given['template']!r}.", field="template")
-    source = Source(
-        subject=found.subject,
-        preheader=found.preheader,
-        body=found.body,
-        body_format=found.body_format,
-        is_marketing=False,
-    )
     try:
-        mail = compiled(source, mailgun.DIALECT)
+        mail = compiled_template(found)
     except ContentError as error:
         raise MessageRefused(f"The template {found} can't be used: {error}", field="template") from error
     missing = sorted({*mail.without_default} - {*given["variables"], *BUILT_IN})

@@ -1,7 +1,7 @@
 """Messages in the queue: written under the caller's key, claimed by stream and domain, looked at again before the call."""
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -315,3 +315,43 @@ GROUP BY stream_id, reason ORDER BY count(*) DESC, reason
 def deaths(stream: int) -> list[Death]:
     """Return what the dead letters of a stream died of, the commonest first."""
     return db.fetch(Death, DEATHS, {"stream": stream})
+
+
+FILES = """
+SELECT name, content_type, octet_length(content) FROM email_attachments WHERE message_id = %(message)s ORDER BY id
+"""
+
+
+class File(NamedTuple):
+    """An attachment without its content, and how many bytes that has."""
+
+    name: str
+    content_type: str
+    size: int
+
+
+def files(message: int) -> list[File]:
+    """Return the attachments of a message."""
+    return db.fetch(File, FILES, {"message": message})
+
+
+# Ids are given out in the order of time, so the first of an age is found by halving, without an index of moments.
+FIRST_WITHIN = """
+WITH RECURSIVE halves AS (
+    SELECT coalesce(min(id), 0) AS low, coalesce(max(id), 0) + 1 AS high FROM email_jobs
+    UNION ALL
+    SELECT CASE WHEN near.is_young THEN h.low ELSE near.middle + 1 END, CASE WHEN near.is_young THEN near.middle ELSE h.high END
+    FROM halves AS h CROSS JOIN LATERAL (
+        SELECT (h.low + h.high) / 2 AS middle, coalesce((
+            SELECT j.created_at >= statement_timestamp() - %(age)s FROM email_jobs AS j
+            WHERE j.id >= (h.low + h.high) / 2 ORDER BY j.id LIMIT 1), true) AS is_young
+    ) AS near
+    WHERE h.low < h.high
+)
+SELECT max(low) FROM halves
+"""
+
+
+def first_within(age: timedelta) -> int:
+    """Return the id from which on messages are younger than `age`."""
+    return int(db.value(FIRST_WITHIN, {"age": age}) or 0)

@@ -1,5 +1,6 @@
 """What admin lists over big tables share."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -54,7 +55,7 @@ class BigTableAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no types
 class MachineAdmin(BigTableAdmin):
     """Rows that machines own: people look at them, and nobody adds, changes or deletes one by hand."""
 
-    actions = None
+    actions: Sequence[str] | None = None
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

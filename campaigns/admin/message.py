@@ -1,0 +1,312 @@
+"""Messages: what callers handed in, what became of each, and the two things that a person may do about it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.urls import path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from campaigns import services
+from campaigns.admin import letters
+from campaigns.admin.levers import Lever, LeverAdmin
+from campaigns.admin.preview import POLICY
+from campaigns.admin.words import MESSAGE, badge, link, shortened, when
+from campaigns.models import Message, SentMessage, Stream
+from campaigns.sql import messages
+from mailkoenig.lib.admin import CappedList, MachineAdmin
+
+Status = Message.Status
+PERSONAL = ("email", "name", "reply_to", "subject", "metadata", "headers", "files")
+AGES = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}
+NOT_SHOWN = "not shown: you may not see people"
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """By state, without asking a table of millions which states it holds."""
+
+    title = "state"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(status.value, str(status.label)) for status in Status]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        return queryset.filter(status=self.value()) if self.value() else queryset
+
+
+class StreamFilter(admin.SimpleListFilter):
+    title = "stream"
+    parameter_name = "stream"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return list(
+            Stream.objects.filter(kind=Stream.Kind.TRANSACTIONAL).values_list("name", "name").order_by("name")
+        )
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        if not self.value():
+            return queryset
+        stream = Stream.objects.filter(name=self.value()).values_list("pk", flat=True).first()
+        return queryset.filter(stream=stream or 0)
+
+
+class AgeFilter(admin.SimpleListFilter):
+    """By when they were handed in, which their ids tell: there is no index of moments to keep for it."""
+
+    title = "age"
+    parameter_name = "age"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [
+            ("hour", "The last hour"),
+            ("day", "The last 24 hours"),
+            ("week", "The last 7 days"),
+            ("older", "Older than 7 days"),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
+        match self.value():
+            case "hour" | "day" | "week" as age:
+                return queryset.filter(pk__gte=messages.first_within(AGES[age]))
+            case "older":
+                return queryset.filter(pk__lt=messages.first_within(AGES["week"]))
+            case _:
+                return queryset
+
+
+class MessageList(CappedList):
+    """Leaves what the mails say where it is: a page of them may be megabytes."""
+
+    def get_queryset(self, request: HttpRequest, **kwargs: Any) -> QuerySet[Message]:
+        found: QuerySet[Message] = super().get_queryset(request, **kwargs)
+        return found.defer("html", "text", "headers", "metadata")
+
+
+@admin.register(Message)
+class MessageAdmin(LeverAdmin, MachineAdmin):
+    change_form_template = "admin/campaigns/message/change_form.html"
+    list_display = ["idempotency_key", "to", "subject_in_short", "stream", "state", "why", "handed_in"]
+    list_filter = [StreamFilter, StatusFilter, AgeFilter]
+    list_select_related = ["stream"]
+    ordering = ["-id"]
+    search_fields = ["idempotency_key"]
+    search_help_text = "A whole key, such as order-1842:receipt:v1, or the beginning of an address"
+    actions = ["cancel_selected", "requeue_selected"]
+    empty_title = "No messages yet"
+    empty_text = (
+        "Receipts, password resets and whatever else your shop hands in shows here: by POST /api/v1/messages, or from "
+        "Python with enqueue_message."
+    )
+    levers = {
+        "cancel": Lever(
+            "Cancel",
+            "Cancel it",
+            "block",
+            lambda message: [
+                f"Take {message} back before it is sent.",
+                "Its key stays used: whoever asks for it again is told that it was cancelled.",
+            ],
+            "This can't be taken back.",
+            lambda message, reason, by: bool(services.cancel_messages([message.pk], by=by, reason=reason)),
+            "cancelled.",
+            needs_reason=True,
+            is_danger=True,
+        ),
+        "requeue": Lever(
+            "Requeue",
+            "Try it again",
+            "replay",
+            lambda message: [
+                f"Try {message} again, with attempts anew.",
+                f"It had died: {message.reason}",
+            ],
+            "If the books show that it was sent after all, it is not sent twice.",
+            lambda message, reason, by: bool(services.requeue_messages(ids=[message.pk], by=by)),
+            "is ready again.",
+        ),
+    }
+
+    # The list
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[MessageList]:
+        return MessageList
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        if may_see_people(request):
+            return self.list_display
+        return [name for name in self.list_display if name not in ("to", "subject_in_short")]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
+    ) -> tuple[QuerySet[Message], bool]:
+        """Find one key, else addresses that begin so, each by its index."""
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        by_key = queryset.filter(idempotency_key=term)
+        if not may_see_people(request) or Message.objects.filter(idempotency_key=term).exists():
+            return by_key, False
+        return queryset.filter(email__startswith=term.lower()), False
+
+    @admin.display(description="To")
+    def to(self, message: Message) -> str:
+        return message.email
+
+    @admin.display(description="Subject")
+    def subject_in_short(self, message: Message) -> str:
+        return shortened(message.subject, length=50)
+
+    @admin.display(description="State")
+    def state(self, message: Message) -> SafeString:
+        status = Status(message.status)
+        return badge(str(status.label).capitalize(), MESSAGE[status])
+
+    @admin.display(description="Why")
+    def why(self, message: Message) -> str:
+        return shortened(message.reason, length=60)
+
+    @admin.display(description="Handed in")
+    def handed_in(self, message: Message) -> SafeString | None:
+        return when(message.created_at)
+
+    # Who may do what
+
+    def may_pull(self, request: HttpRequest, row: Any) -> bool:
+        return self.has_requeue_permission(request) and self.has_view_permission(request, row)
+
+    def has_requeue_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("campaigns.requeue_message"))
+
+    @admin.action(description="Cancel what is ready", permissions=["requeue"])
+    def cancel_selected(self, request: HttpRequest, queryset: QuerySet[Message]) -> HttpResponse | None:
+        return letters.perform(self, request, queryset, act=letters.CANCEL)
+
+    @admin.action(description="Requeue dead letters", permissions=["requeue"])
+    def requeue_selected(self, request: HttpRequest, queryset: QuerySet[Message]) -> HttpResponse | None:
+        return letters.perform(self, request, queryset, act=letters.REQUEUE)
+
+    # The page of one
+
+    def get_fieldsets(self, request: HttpRequest, obj: Message | None = None) -> list[tuple[str | None, Any]]:
+        said = ["email", "name", "sender", "reply_to", "subject", "files", "headers"]
+        groups = [
+            (None, ["idempotency_key", "state", "reason", "stream_link"]),
+            ("What it says", said if may_see_people(request) else ["sender", "hidden"]),
+            ("What was handed in", ["source", "tags", "metadata", "repeats", "handed_in", "expires"]),
+            ("What happened", ["attempts", "next", "accepted", "delivered", "opened", "clicked"]),
+            ("For the operator", ["domain", "calls", "ledger", "locked_by"]),
+        ]
+        shown = may_see_people(request)
+        return [
+            (title, {"fields": [name for name in names if shown or name not in PERSONAL]})
+            for title, names in groups
+        ]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        message: Message | None = self.get_object(request, object_id)
+        context = {**(extra_context or {})}
+        if message is not None:
+            names = {Status.PENDING: ["cancel"], Status.FAILED: ["requeue"]}.get(Status(message.status), [])
+            context["levers"] = [
+                (name, self.levers[name]) for name in names if self.may_pull(request, message)
+            ]
+            context["frame"] = (
+                reverse("admin:campaigns_message_html", args=[message.pk]) if may_see_people(request) else ""
+            )
+        response: HttpResponse = super().change_view(request, object_id, form_url, context)
+        return response
+
+    @admin.display(description="To and subject")
+    def hidden(self, message: Message) -> str:
+        return NOT_SHOWN
+
+    @admin.display(description="Stream")
+    def stream_link(self, message: Message) -> SafeString:
+        return link(str(message.stream), reverse("admin:campaigns_stream_change", args=[message.stream_id]))
+
+    @admin.display(description="Attachments", empty_value="none")
+    def files(self, message: Message) -> SafeString | None:
+        found = messages.files(message.pk)
+        lines = ((file.name, file.content_type, filesizeformat(file.size)) for file in found)
+        return format_html_join("", "<div>{} ({}, {})</div>", lines) if found else None
+
+    @admin.display(description="Not after", empty_value="any time")
+    def expires(self, message: Message) -> SafeString | None:
+        return when(message.expires_at)
+
+    @admin.display(description="Next try", empty_value="none")
+    def next(self, message: Message) -> SafeString | None:
+        return when(message.next_attempt_at) if message.status == Status.PENDING else None
+
+    @admin.display(description="Accepted by the provider", empty_value="no")
+    def accepted(self, message: Message) -> SafeString | None:
+        return when(message.sent_at)
+
+    @admin.display(description="Delivered", empty_value="not reported")
+    def delivered(self, message: Message) -> SafeString | None:
+        return when(message.delivered_at)
+
+    @admin.display(description="Opened", empty_value="not reported")
+    def opened(self, message: Message) -> SafeString | str | None:
+        return human_or_machine(message.opened_at, message.machine_opened_at)
+
+    @admin.display(description="Clicked", empty_value="not reported")
+    def clicked(self, message: Message) -> SafeString | str | None:
+        return human_or_machine(message.clicked_at, message.machine_clicked_at)
+
+    @admin.display(description="Calls to the provider", empty_value="none that is on record")
+    def calls(self, message: Message) -> SafeString | None:
+        """Show the calls that it is known to have been in; of one that was not accepted only the words stay."""
+        found = [batch for batch in (message.batch_id, message.unclear_batch_id) if batch]
+        lines = (
+            (reverse("admin:campaigns_sendbatch_change", args=[batch]), str(batch), note)
+            for batch, note in zip(found, ("", " (its outcome was never cleared up)"), strict=False)
+        )
+        return (
+            format_html_join("", '<div><a class="mk-link" href="{}">{}</a>{}</div>', lines) if found else None
+        )
+
+    @admin.display(description="In the ledger", empty_value="no: it was never accepted")
+    def ledger(self, message: Message) -> SafeString | None:
+        sent = SentMessage.objects.filter(idempotency_key=message.idempotency_key).first()
+        return when(sent.accepted_at) if sent else None
+
+    def get_urls(self) -> list[Any]:
+        own = path(
+            "<path:object_id>/html/", self.admin_site.admin_view(self.html), name="campaigns_message_html"
+        )
+        return [own, *super().get_urls()]
+
+    def html(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Return the HTML part alone, for the frame: nothing in it runs and no link of it leads anywhere."""
+        message: Message | None = self.get_object(request, object_id)
+        if not self.has_view_permission(request, message) or not may_see_people(request):
+            raise PermissionDenied
+        if message is None:
+            return HttpResponse("There is no such message.", status=404, content_type="text/plain")
+        page = message.html or format_html("<pre>{}</pre>", message.text)
+        response = HttpResponse(f'<base target="_blank">{page}')
+        response["Content-Security-Policy"] = POLICY.format(pictures="data:")
+        response["Referrer-Policy"] = "no-referrer"
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+def may_see_people(request: HttpRequest) -> bool:
+    """Say whether a person's data may be shown."""
+    return bool(request.user.has_perm("contacts.view_contact"))
+
+
+def human_or_machine(human: Any, machine: Any) -> SafeString | str | None:
+    """Return when a person did it, else when a program did."""
+    if human:
+        return when(human)
+    return format_html("by a program, {}", when(machine)) if machine else None
