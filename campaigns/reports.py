@@ -157,9 +157,14 @@ def people_of(campaign: int | None, *, batch: UUID, limit: int) -> list[Address]
 SILENT = """
 SELECT b.campaign_id, max(d.name), min(b.settled_at), count(*)
 FROM send_batches AS b JOIN sender_domains AS d ON d.id = b.domain_id
-WHERE b.state = 'accepted' AND b.campaign_id IS NOT NULL
-  AND CASE WHEN %(campaign)s::bigint IS NULL THEN b.claimed_at > statement_timestamp() - interval '2 days'
-           ELSE b.campaign_id = %(campaign)s::bigint END
+WHERE b.state = 'accepted' AND b.campaign_id = %(campaign)s
+GROUP BY b.campaign_id
+HAVING min(b.settled_at) <= statement_timestamp() - %(after)s AND count(b.evidence_at) = 0
+"""
+ALL_SILENT = """
+SELECT b.campaign_id, max(d.name), min(b.settled_at), count(*)
+FROM send_batches AS b JOIN sender_domains AS d ON d.id = b.domain_id
+WHERE b.state = 'accepted' AND b.campaign_id IS NOT NULL AND b.claimed_at > statement_timestamp() - interval '2 days'
 GROUP BY b.campaign_id
 HAVING min(b.settled_at) <= statement_timestamp() - %(after)s AND count(b.evidence_at) = 0
 ORDER BY b.campaign_id
@@ -177,4 +182,5 @@ class Silent(NamedTuple):
 
 def silent_campaigns(*, after: timedelta, campaign: int | None = None) -> list[Silent]:
     """Return the campaigns whose first acceptance is longer than `after` ago and of which no event has come back."""
-    return db.fetch(Silent, SILENT, {"after": after, "campaign": campaign})
+    statement = ALL_SILENT if campaign is None else SILENT
+    return db.fetch(Silent, statement, {"after": after, "campaign": campaign})

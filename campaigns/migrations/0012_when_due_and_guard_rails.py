@@ -4,7 +4,6 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-
 DUE = "UPDATE email_jobs SET due_at = next_attempt_at WHERE status = 'pending'"
 # A provider that asks for a slower pace is no reason to wake somebody for a campaign; three minutes are for receipts.
 BUDGET = "UPDATE streams SET age_budget = interval '30 minutes' WHERE name = 'campaigns' AND age_budget = interval '3 minutes'"

@@ -107,6 +107,10 @@ class SendBatch(models.Model):
             # The function stream_room: what went out within the last minute.
             models.Index(name="batch_recent", fields=["stream", "started_at"]),
             models.Index(name="batch_newest", fields=["-claimed_at"]),
+            # campaigns.reports.ALL_SILENT: the few of campaigns among those of messages.
+            models.Index(
+                name="batch_of_campaign", fields=["claimed_at"], condition=Q(campaign__isnull=False)
+            ),
             # campaigns.sql.unclear.ASK: the few whose outcome is not known.
             models.Index(name="batch_unclear", fields=["next_ask_at"], condition=Q(state="unknown")),
             # events find the batch of a message that carries no variables of ours.

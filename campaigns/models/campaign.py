@@ -94,10 +94,6 @@ class Campaign(models.Model):
                 fields=["status", "scheduled_at"],
                 condition=Q(status__in=["scheduled", "sending"]),
             ),
-            # campaigns.guard: those that were sent a short while ago; their events still come.
-            models.Index(
-                name="campaign_finished", fields=["finished_at"], condition=Q(finished_at__isnull=False)
-            ),
         ]
         permissions = [
             ("send_campaign", "Can start, schedule, pause, resume and cancel campaigns"),

@@ -192,7 +192,8 @@ SELECT s.name, answered.answer_class, answered.answer, extract(epoch FROM statem
             ORDER BY b.started_at DESC LIMIT 100) AS a),
        (SELECT count(*) FROM (
             SELECT FROM send_batches AS b
-            WHERE b.stream_id = s.id AND b.started_at > statement_timestamp() - s.age_budget LIMIT 1000) AS begun)
+            WHERE b.stream_id = s.id AND b.started_at > statement_timestamp() - s.age_budget
+            ORDER BY b.started_at DESC LIMIT 1000) AS begun)
 FROM streams AS s
 LEFT JOIN LATERAL (
     SELECT b.answer_class, b.answer, b.settled_at FROM send_batches AS b

@@ -33,7 +33,9 @@ class Command(BaseCommand):
             for one in found:
                 self.stdout.write(f"{one.severity}: {one.summary}")
         if found:
-            about = ", ".join(dict.fromkeys(f"{one.kind} {one.subject}".strip() for one in found))
+            about = ", ".join(
+                f"{one.kind} ({one.subject or ', '.join(one.details['streams'])})" for one in found
+            )
             raise UserError(f"{len(found)} {'thing is' if len(found) == 1 else 'things are'} wrong: {about}.")
         if not options["json"]:
             self.stdout.write("All is well: nothing is stuck, silent, paused or unknown for too long.")
