@@ -57,7 +57,7 @@ def idle(scale: Scale) -> Part:
     db.execute(BATCHES)
     settle_down()
     # The settings of everyday life, not those of the tests.
-    with worker(SENDER_POLL="2") as process:
+    with worker(SENDER_POLL="0.5") as process:
         scans()  # after which the server counts what this connection has read itself
         time.sleep(12)  # noqa: TID251 - its start is not what is measured
         before, used = scans(), cpu_seconds(process.pid)
