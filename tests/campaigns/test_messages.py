@@ -1,6 +1,6 @@
 """Messages: one mail to one person under the caller's own key."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
@@ -336,3 +336,18 @@ def test_a_domain_that_waits_keeps_no_other_domains_mail_waiting(simulator: Simu
         "order-1842:receipt:v1": "pending",
         "second": "sent",
     }
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"send_at": datetime(2100, 1, 1, tzinfo=UTC)}, "send_at"),
+        ({"send_at": datetime(2026, 12, 1)}, "send_at"),
+        ({"expires_at": datetime(2026, 1, 1, tzinfo=UTC)}, "expires_at"),
+    ],
+)
+def test_moments_have_a_zone_and_are_to_come_within_a_year(change: dict[str, object], field: str) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        enqueue(**change)
+
+    assert refused.value.field == field
