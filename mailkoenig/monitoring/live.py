@@ -16,7 +16,7 @@ from campaigns.models import Stream as StreamRow
 from mailkoenig.lib.clocks import clock, span
 from mailkoenig.lib.marks import Look
 from mailkoenig.monitoring import overview, sql
-from mailkoenig.monitoring.overview import Stream, Worker
+from mailkoenig.monitoring.overview import State, Stream, Worker
 
 GREY, BLUE, GREEN = Look("grey", "schedule"), Look("blue", "send"), Look("green", "check")
 LEASED, AMBER, RED = Look("blue", "lock"), Look("amber", "hourglass_top"), Look("red", "block")
@@ -28,7 +28,6 @@ class Step(NamedTuple):
 
     name: str
     mails: int
-    since: str
     meaning: str
     look: Look
 
@@ -139,20 +138,19 @@ def standing(stream: Stream) -> tuple[str, Look]:
 
 def steps(stream: Stream) -> list[Step]:
     """Return its four states from left to right."""
-    budget = age(stream.limits.age_budget)
-    later = f"; {stream.later:,} later" if stream.later else ""
+    budget = f"budget {age(stream.limits.age_budget)}{f'; {stream.later:,} later' if stream.later else ''}"
+    last = f", the last {age(stream.settled.oldest)} ago" if stream.settled.oldest is not None else ""
     return [
-        Step("ready", stream.ready.mails, age(stream.ready.oldest), f"oldest, of {budget}{later}", GREY),
-        Step("leased", stream.leased.mails, age(stream.leased.oldest), "oldest, held by a worker", LEASED),
-        Step("accepted", stream.accepted.mails, age(stream.accepted.oldest), "oldest without a result", BLUE),
-        Step(
-            "settled",
-            stream.settled.mails,
-            age(stream.settled.oldest),
-            "since the last; within the hour",
-            GREEN,
-        ),
+        Step("ready", stream.ready.mails, f"{oldest(stream.ready)}{budget}", GREY),
+        Step("leased", stream.leased.mails, f"{oldest(stream.leased)}held by a worker", LEASED),
+        Step("accepted", stream.accepted.mails, f"{oldest(stream.accepted)}no result yet", BLUE),
+        Step("settled", stream.settled.mails, f"within the hour{last}", GREEN),
     ]
+
+
+def oldest(state: State) -> str:
+    """Say how old the oldest is, where there is one."""
+    return "" if state.oldest is None else f"oldest {age(state.oldest)}, "
 
 
 def facts(stream: Stream) -> list[Fact]:

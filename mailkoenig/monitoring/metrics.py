@@ -1,5 +1,6 @@
 """The figures for Prometheus, read from the database when they are asked for: every web process says the same."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry
@@ -8,6 +9,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from mailkoenig.monitoring import alerts, overview, queries
 from mailkoenig.monitoring.overview import ANSWER, REFUSED, WEBHOOK, Stream
+from mailkoenig.monitoring.rules import AS_SET
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 PREFIX = "mailkoenig_"
@@ -75,6 +77,10 @@ def of_streams(streams: Iterable[Stream]) -> Iterator[Metric]:
             "How old the oldest may be before somebody is told.",
             lambda stream: stream.limits.age_budget,
         ),
+        "last_accepted_age_seconds": (
+            "Since the provider last took a mail; infinite when that was not within the hour.",
+            lambda stream: math.inf if stream.settled.oldest is None else stream.settled.oldest,
+        ),
         "ready": ("Mails that are due and nobody holds.", lambda stream: stream.ready.mails),
         "later": ("Mails that wait for another try or their time.", lambda stream: stream.later),
         "leased": ("Mails that a worker holds before the call.", lambda stream: stream.leased.mails),
@@ -83,6 +89,10 @@ def of_streams(streams: Iterable[Stream]) -> Iterator[Metric]:
         "held": ("Of these, mails that wait for a person.", lambda stream: stream.held.mails),
         "dead_letters": ("Messages that failed.", lambda stream: stream.dead_letters or 0),
         "stream_paused": ("1 while a stream is paused.", lambda stream: int(stream.limits.paused)),
+        "waits_as_set": (
+            "1 while its quiet hours or its daily cap keep it from sending.",
+            lambda stream: int(any(wait.kind in AS_SET for wait in stream.waits)),
+        ),
         "stream_workers_alive": ("Workers alive that serve a stream.", lambda stream: stream.workers),
     }
     for name, (meaning, value) in figures.items():

@@ -120,12 +120,13 @@ def without_worker(at: Overview) -> Iterator[Finding]:
         return
     seen = min((one.seen for one in at.workers), default=None)
     names = [stream.name for stream in left]
+    mails = sum(stream.ready.mails + stream.later for stream in left)
+    last = f"{ago(seen)} ago" if seen is not None else "more than a day ago, if ever"
     yield Finding(
         Kind.NO_WORKER,
         "",
         Severity.PAGE,
-        f"No worker is alive for {', '.join(names)}, and {sum(stream.ready.mails for stream in left):,} mails wait; the last "
-        f"worker was seen {f'{ago(seen)} ago' if seen is not None else 'more than a day ago, if ever'}. Start run_sender.",
+        f"No worker is alive for {', '.join(names)}, and {many(mails)} wait; a worker was last seen {last}. Start run_sender.",
         {
             "streams": names,
             "ready": {stream.name: stream.ready.mails for stream in left},
@@ -140,10 +141,10 @@ def unknown_for_long(streams: Sequence[Stream]) -> Iterator[Finding]:
     for stream in streams:
         held, unknown = stream.held.oldest or 0, stream.unknown.oldest or 0
         if held > patience:
-            words = f"{stream.held.mails:,} mails with an unknown outcome wait for a decision, the oldest for {ago(held)}"
+            words = f"{many(stream.held.mails)} with an unknown outcome wait for a decision, the oldest for {ago(held)}"
         elif unknown > patience + settings.RESOLVER_WAITS[-1]:
             words = (
-                f"{stream.unknown.mails:,} mails have an unknown outcome, the oldest for {ago(unknown)}, and nobody asks the "
+                f"{many(stream.unknown.mails)} have an unknown outcome, the oldest for {ago(unknown)}, and nobody asks the "
                 "provider's log"
             )
         else:
@@ -220,6 +221,11 @@ def last_answer(stream: Stream) -> str:
         return "none today"
     when = f" {ago(stream.last.answered)} ago" if stream.last.answered is not None else ""
     return f"{stream.last.answer_class}{when}"
+
+
+def many(mails: int) -> str:
+    """Write a number of mails."""
+    return f"{mails:,} {'mail' if mails == 1 else 'mails'}"
 
 
 def ago(seconds: float | None) -> str:

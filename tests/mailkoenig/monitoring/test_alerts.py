@@ -156,7 +156,7 @@ def test_no_worker_while_mail_waits_names_the_streams() -> None:
 
     found = wrong()["no_worker"]
 
-    assert "No worker is alive for receipts, and 1 mails wait" in found.summary
+    assert "No worker is alive for receipts, and 1 mail wait" in found.summary
     assert found.details["streams"] == ["receipts"]
 
 
@@ -180,7 +180,7 @@ def test_an_outcome_that_a_person_has_left_lying_is_said(settings: Settings) -> 
 
     settings.ALERT_UNKNOWN_AFTER = 3400.0
 
-    assert "1 mails with an unknown outcome wait for a decision" in wrong()["unknown"].summary
+    assert "1 mail with an unknown outcome wait for a decision" in wrong()["unknown"].summary
 
 
 def test_a_paused_domain_is_said_with_the_providers_words(domain: SenderDomain) -> None:
