@@ -17,7 +17,7 @@ import django
 
 django.setup()
 
-from tests.benchmarks import idle, people, receipts, sending, webhooks  # noqa: E402 - the apps must be loaded first
+from tests.benchmarks import api, idle, people, receipts, sending, webhooks  # noqa: E402 - the apps must be loaded first
 from tests.benchmarks.figures import SCALES, Part, Scale  # noqa: E402
 from tests.benchmarks.scratch import description, say, scratch_database  # noqa: E402
 
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[Scale], Part]] = {
     "long_campaign": sending.long_campaign,
     "large_table": sending.large_table,
     "receipts": receipts.receipts,
+    "api": api.api,
     "snapshot": people.snapshot,
     "import": people.importing,
     "webhooks": webhooks.webhooks,
