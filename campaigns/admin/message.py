@@ -1,6 +1,5 @@
 """Messages: what callers handed in, what became of each, and the two things that a person may do about it."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -15,69 +14,16 @@ from django.utils.safestring import SafeString
 from campaigns import services
 from campaigns.admin import letters
 from campaigns.admin.levers import Lever, LeverAdmin
+from campaigns.admin.message_filters import AgeFilter, StatusFilter, StreamFilter
 from campaigns.admin.preview import POLICY
 from campaigns.admin.words import MESSAGE, badge, link, shortened, when
-from campaigns.models import Message, SentMessage, Stream
+from campaigns.models import Message, SentMessage
 from campaigns.sql import messages
 from mailkoenig.lib.admin import CappedList, MachineAdmin
 
 Status = Message.Status
 PERSONAL = ("email", "name", "reply_to", "subject", "metadata", "headers", "files")
-AGES = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}
 NOT_SHOWN = "not shown: you may not see people"
-
-
-class StatusFilter(admin.SimpleListFilter):
-    """By state, without asking a table of millions which states it holds."""
-
-    title = "state"
-    parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(status.value, str(status.label)) for status in Status]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        return queryset.filter(status=self.value()) if self.value() else queryset
-
-
-class StreamFilter(admin.SimpleListFilter):
-    title = "stream"
-    parameter_name = "stream"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return list(
-            Stream.objects.filter(kind=Stream.Kind.TRANSACTIONAL).values_list("name", "name").order_by("name")
-        )
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        if not self.value():
-            return queryset
-        stream = Stream.objects.filter(name=self.value()).values_list("pk", flat=True).first()
-        return queryset.filter(stream=stream or 0)
-
-
-class AgeFilter(admin.SimpleListFilter):
-    """By when they were handed in, which their ids tell: there is no index of moments to keep for it."""
-
-    title = "age"
-    parameter_name = "age"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            ("hour", "The last hour"),
-            ("day", "The last 24 hours"),
-            ("week", "The last 7 days"),
-            ("older", "Older than 7 days"),
-        ]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        match self.value():
-            case "hour" | "day" | "week" as age:
-                return queryset.filter(pk__gte=messages.first_within(AGES[age]))
-            case "older":
-                return queryset.filter(pk__lt=messages.first_within(AGES["week"]))
-            case _:
-                return queryset
 
 
 class MessageList(CappedList):

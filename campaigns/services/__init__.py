@@ -33,8 +33,10 @@ from campaigns.services.levers import (
     stopped,
     undrain_stream,
 )
-from campaigns.services.messages import Enqueued, KeyTaken, MessageRefused, enqueue_message
+from campaigns.services.messages import Enqueued, KeyTaken, enqueue_message
+from campaigns.services.pruning import fold_tallies, prune_messages
 from campaigns.services.templates import compiled_template, template_errors
+from campaigns.services.written import MessageRefused
 
 __all__ = [
     "EDITABLE",
@@ -55,10 +57,12 @@ __all__ = [
     "delete",
     "drain_stream",
     "enqueue_message",
+    "fold_tallies",
     "go_on",
     "pause",
     "pause_domain",
     "pause_stream",
+    "prune_messages",
     "record_event",
     "reduce_to_one",
     "requeue_messages",

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from campaigns import services as campaigns
 from events import services
 
 
@@ -19,8 +20,9 @@ def days(text: str) -> int:
 
 class Command(BaseCommand):
     help = (
-        "Delete events that came in long ago, webhook tokens that can't be used any more, and expired sessions. "
-        "Campaign figures and suppressions stay: they do not depend on the events. Safe to repeat and to interrupt."
+        "Delete events that came in long ago, messages that are over with their attachments and calls, webhook tokens "
+        "that can't be used any more, and expired sessions. Campaign figures, suppressions and the ledger of what was "
+        "sent stay: no key is sent twice by it. Safe to repeat and to interrupt."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,10 +33,29 @@ class Command(BaseCommand):
             metavar="DAYS",
             help="Keep events of this many days (default: 365).",
         )
+        parser.add_argument(
+            "--keep-message-days",
+            type=days,
+            default=90,
+            metavar="DAYS",
+            help="Keep messages (receipts, password resets) of this many days, and what is not over yet (default: 90).",
+        )
+        parser.add_argument(
+            "--keep-tally-days",
+            type=days,
+            default=30,
+            metavar="DAYS",
+            help="Keep counts by the minute of this many days, and older ones as sums (default: 30).",
+        )
 
-    def handle(self, *args: Any, keep_days: int, **options: Any) -> None:
+    def handle(
+        self, *args: Any, keep_days: int, keep_message_days: int, keep_tally_days: int, **options: Any
+    ) -> None:
         events, tokens = services.prune(keep=timedelta(days=keep_days))
+        messages, calls = campaigns.prune_messages(keep=timedelta(days=keep_message_days))
+        campaigns.fold_tallies(keep=timedelta(days=keep_tally_days))
         call_command("clearsessions")
         self.stdout.write(
-            f"Deleted {events:,} events older than {keep_days} days, {tokens:,} used webhook tokens and all expired sessions."
+            f"Deleted {events:,} events older than {keep_days} days, {messages:,} messages older than {keep_message_days} "
+            f"days with {calls:,} calls, {tokens:,} used webhook tokens and all expired sessions."
         )
