@@ -9,7 +9,7 @@ from django import forms
 from django.conf import settings
 
 from campaigns.models import SenderDomain, Stream
-from campaigns.services.messages import MessageRefused, sender_of
+from campaigns.services.written import MessageRefused, sender_of
 from mailkoenig.lib.addresses import domain_of
 from mailkoenig.lib.clocks import span
 

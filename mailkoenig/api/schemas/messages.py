@@ -9,7 +9,7 @@ from ninja import Schema
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from campaigns.models import Message
-from campaigns.services import messages as limits
+from campaigns.services import written as limits
 from mailkoenig.api.schemas.base import PAGE, Body, Cursor, Limit, Moment
 from mailkoenig.providers.types import File
 

@@ -81,8 +81,8 @@ def as_utf8(header: str) -> str:
 
 def remembered(ledger: Message, given: MessageIn) -> Message:
     """Return what the ledger says of a message that is gone, filled up with the same content that was sent now."""
-    ledger.stream = services.messages.flow_of(given.stream)
-    ledger.email = services.messages.recipient_of(given.to)[1]
+    ledger.stream = services.written.flow_of(given.stream)
+    ledger.email = services.written.recipient_of(given.to)[1]
     ledger.subject, ledger.tags, ledger.metadata = given.subject, given.tags, given.metadata
     ledger.created_at = ledger.next_attempt_at = None  # type: ignore[assignment]  # nobody remembers
     return ledger
