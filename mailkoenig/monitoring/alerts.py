@@ -10,12 +10,13 @@ from campaigns import guard
 from mailkoenig.monitoring import overview, sql, telling
 from mailkoenig.monitoring.rules import Finding, findings
 
-__all__ = ["Finding", "check", "findings"]
+__all__ = ["Finding", "check", "findings", "forget"]
 
 logger = logging.getLogger(__name__)
 
 # What comes back so soon after it was over is told again only when it stays.
 QUIET = timedelta(minutes=5)
+KEEP = timedelta(days=90)
 
 
 def check(*, notify: bool) -> list[Finding]:
@@ -42,3 +43,8 @@ def record(found: Sequence[Finding]) -> None:
         )
     for alert in sql.clear(rows):
         logger.warning("alert is over", extra={"kind": alert.kind, "about": alert.subject})
+
+
+def forget() -> int:
+    """Delete what was over long ago."""
+    return sql.forget(age=KEEP)

@@ -118,15 +118,15 @@ def without_worker(at: Overview) -> Iterator[Finding]:
     ]
     if not left:
         return
-    seen = min((one.seen for one in at.workers), default=None)
     names = [stream.name for stream in left]
+    seen = min((one.seen for one in at.workers if any(map(one.serves, names))), default=None)
     mails = sum(stream.ready.mails + stream.later for stream in left)
     last = f"{ago(seen)} ago" if seen is not None else "more than a day ago, if ever"
     yield Finding(
         Kind.NO_WORKER,
         "",
         Severity.PAGE,
-        f"No worker is alive for {', '.join(names)}, and {many(mails)} wait; a worker was last seen {last}. Start run_sender.",
+        f"No worker is alive for {', '.join(names)}, and {many(mails)} wait; one was last seen {last}. Start run_sender.",
         {
             "streams": names,
             "ready": {stream.name: stream.ready.mails for stream in left},

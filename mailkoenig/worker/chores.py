@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 Chore = Callable[[], bool]
 LOOK_FOR_SILENCE_EVERY = 60.0
+FORGET_ALERTS_EVERY = 3600.0
 
 
 def chores() -> list[Chore]:
@@ -25,6 +26,7 @@ def chores() -> list[Chore]:
         listener(),
         every(guard.LOOK_EVERY.total_seconds(), guard.Watch().look),
         every(settings.ALERTS_EVERY, partial(alerts.check, notify=True)),
+        every(FORGET_ALERTS_EVERY, alerts.forget),
     ]
 
 

@@ -5,9 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -24,6 +22,7 @@ from mailkoenig.lib.command import UserError
 from mailkoenig.monitoring import alerts
 from mailkoenig.monitoring.models import Alert, Notice
 from tests.factories import CampaignFactory, SendBatchFactory, SenderDomainFactory
+from tests.hook import Hook
 
 pytestmark = pytest.mark.django_db
 SECRET = "s3cret"
@@ -242,44 +241,10 @@ def test_nobodys_address_is_told() -> None:
     assert "[address] is refused" in mail.outbox[0].body
 
 
-class Hook:
-    """Somebody's webhook; answers what it is told to."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.heard: list[tuple[dict[str, str], bytes]] = []
-        hook = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                hook.heard.append((dict(self.headers), body))
-                self.send_response(hook.status)
-                self.send_header("Location", "/elsewhere")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever)
-        self.thread.start()
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-    @property
-    def bodies(self) -> list[dict[str, Any]]:
-        return [json.loads(body) for _, body in self.heard]
-
-
 @pytest.fixture
 def hook(settings: Settings) -> Iterator[Hook]:
     found = Hook()
-    settings.ALERT_WEBHOOK_URL = f"http://127.0.0.1:{found.server.server_port}/hook"
+    settings.ALERT_WEBHOOK_URL = found.url
     settings.ALERT_WEBHOOK_SECRET = SECRET
     settings.ALERT_BY_EMAIL = False
     yield found
