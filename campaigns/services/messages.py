@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 
 from campaigns.models import Attachment, Message
 from campaigns.services import written
@@ -86,61 +86,69 @@ def enqueue_message(
     written.check_moments(send_at=send_at, expires_at=expires_at)
     parts = written.content_of(given, name=name, address=address)
     refusal = messages.refusal(address=address, stream=flow.pk)
-    with transaction.atomic():
-        row = messages.add(
-            {
-                **parts,
-                "stream": flow.pk,
-                "domain": domain.pk,
-                "key": idempotency_key,
-                "digest": digest,
-                "email": address,
-                "name": name,
-                "sender": header,
-                "reply_to": written.checked_reply_to(reply_to),
-                "headers": json.dumps(given["headers"]),
-                "metadata": json.dumps(given["metadata"]),
-                "tags": json.dumps(given["tags"]),
-                "send_at": send_at,
-                "expires_at": expires_at,
-                "source": source,
-                "status": Status.SKIPPED if refusal else Status.PENDING,
-                "reason": f"suppressed: {refusal}" if refusal else "",
-            }
-        )
-        if row is not None:
-            Attachment.objects.bulk_create(
-                Attachment(
-                    message_id=row, name=file.name, content_type=file.content_type, content=file.content
-                )
-                for file in files
-            )
-            messages.notify(flow.name)
-    if row is None:
+    message = Message(
+        stream=flow,
+        domain=domain,
+        idempotency_key=idempotency_key,
+        digest=digest,
+        email=address,
+        name=name,
+        sender=header,
+        reply_to=written.checked_reply_to(reply_to),
+        headers=given["headers"],
+        metadata=given["metadata"],
+        tags=given["tags"],
+        expires_at=expires_at,
+        source=source,
+        status=Status.SKIPPED if refusal else Status.PENDING,
+        reason=f"suppressed: {refusal}" if refusal else "",
+        **parts,
+    )
+    if not add(message, files=files, send_at=send_at):
         known = found_under(idempotency_key, digest=digest)
         if known is None:
             raise KeyTaken(
                 f"The key {idempotency_key!r} is being used by a transaction that is not visible here: try again."
             )
         return known
-    return Enqueued(Message.objects.select_related("stream").get(pk=row), is_new=True)
+    return Enqueued(message, is_new=True)
+
+
+def add(message: Message, *, files: Sequence[File], send_at: datetime | None) -> bool:
+    """Write a message with its files and wake a worker; False where its key is taken."""
+    with transaction.atomic():
+        given = messages.add(message, send_at=send_at)
+        if given is None:
+            return False
+        # What the row holds now is known, so it is not read again: a caller waits for this.
+        for name, value in given._asdict().items():
+            setattr(message, name, value)
+        message._state.adding, message._state.db = False, DEFAULT_DB_ALIAS
+        Attachment.objects.bulk_create(
+            Attachment(message=message, name=file.name, content_type=file.content_type, content=file.content)
+            for file in files
+        )
+        messages.notify(message.stream.name)
+    return True
 
 
 def found_under(key: str, *, digest: str) -> Enqueued | None:
     """Return what a key was used for already. Raises KeyTaken where that says something else."""
-    message = Message.objects.select_related("stream").filter(idempotency_key=key).first()
-    if message is None:
-        sent = messages.sent(key)
-        if sent is None:
-            return None
-        # The message itself is pruned; the ledger outlives it.
-        message = Message(
-            idempotency_key=key, digest=sent.digest, status=Status.SENT, sent_at=sent.accepted_at
-        )
-    if message.digest != digest:
+    known = messages.known(key)
+    if known is None:
+        return None
+    if known.digest != digest:
         raise KeyTaken(
             f"The key {key!r} was used for a message that says something else: use a new key for new content."
         )
+    found = Message.objects.select_related("stream").filter(pk=known.message or 0).first()
+    message = found or Message(
+        # It is pruned; the ledger outlives it.
+        idempotency_key=key,
+        digest=known.digest,
+        status=Status.SENT,
+        sent_at=known.accepted_at,
+    )
     if message.pk:
         messages.repeated(message.pk)
         name = message.stream.name

@@ -1,10 +1,12 @@
 """Messages in the queue: written under the caller's key, claimed by stream and domain, looked at again before the call."""
 
+import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
+from campaigns.models import Message
 from mailkoenig.lib import db
 
 # Whoever comes second waits here for the first one's commit, and then finds its row.
@@ -17,32 +19,68 @@ VALUES (
     %(text)s, %(headers)s::jsonb, %(metadata)s::jsonb, %(tags)s::jsonb, %(expires_at)s, %(source)s, %(status)s, %(reason)s,
     coalesce(%(send_at)s::timestamptz, statement_timestamp()), coalesce(%(send_at)s::timestamptz, statement_timestamp()))
 ON CONFLICT (idempotency_key) DO NOTHING
-RETURNING id
+RETURNING id, created_at, next_attempt_at, due_at
 """
 
 
-def add(parameters: dict[str, Any]) -> int | None:
-    """Write a message unless its key is taken; return its id, or None."""
-    found: int | None = db.value(ADD, parameters)
-    return found
+class Added(NamedTuple):
+    """What the database gave a new message."""
+
+    id: int
+    created_at: datetime
+    next_attempt_at: datetime
+    due_at: datetime
 
 
-LEDGER = """
-SELECT idempotency_key, digest, accepted_at FROM sent_email WHERE idempotency_key = %(key)s
+def add(message: Message, *, send_at: datetime | None) -> Added | None:
+    """Write a message unless its key is taken; return what it was given, or None."""
+    columns = (
+        "email",
+        "name",
+        "sender",
+        "reply_to",
+        "subject",
+        "html",
+        "text",
+        "expires_at",
+        "source",
+        "status",
+        "reason",
+    )
+    return db.fetch_one(
+        Added,
+        ADD,
+        {name: getattr(message, name) for name in (*columns, "digest")}
+        | {name: json.dumps(getattr(message, name)) for name in ("headers", "metadata", "tags")}
+        | {
+            "stream": message.stream_id,
+            "domain": message.domain_id,
+            "key": message.idempotency_key,
+            "send_at": send_at,
+        },
+    )
+
+
+KNOWN = """
+SELECT id, digest, NULL::timestamptz FROM email_jobs WHERE idempotency_key = %(key)s
+UNION ALL
+SELECT NULL, digest, accepted_at FROM sent_email WHERE idempotency_key = %(key)s
+ORDER BY 1
+LIMIT 1
 """
 
 
-class Sent(NamedTuple):
-    """What the ledger holds of a message, also after the message itself has been pruned."""
+class Known(NamedTuple):
+    """What a key was used for: a message, or one that has been pruned and that only the ledger holds."""
 
-    idempotency_key: str
+    message: int | None
     digest: str
-    accepted_at: datetime
+    accepted_at: datetime | None
 
 
-def sent(key: str) -> Sent | None:
-    """Return what was accepted under a key."""
-    return db.fetch_one(Sent, LEDGER, {"key": key})
+def known(key: str) -> Known | None:
+    """Return what a key was used for."""
+    return db.fetch_one(Known, KNOWN, {"key": key})
 
 
 STANDING = """
