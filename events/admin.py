@@ -181,8 +181,8 @@ class TracedMessageAdmin(MessageAdmin):
             return groups
         return [*groups[:-1], ("What came back", {"fields": ["events"]}), groups[-1]]
 
-    @admin.display(description="Events", empty_value="nothing yet")
-    def events(self, message: Message) -> SafeString | None:
+    @admin.display(description="Events")
+    def events(self, message: Message) -> SafeString | str:
         found = Event.objects.filter(message=message.pk).defer("raw_payload").order_by("-occurred_at")[:SHOWN]
         lines = (
             (
@@ -192,7 +192,7 @@ class TracedMessageAdmin(MessageAdmin):
             )
             for event in found
         )
-        return format_html_join("", "<div>{} {} {}</div>", lines) or None
+        return format_html_join("", "<div>{} {} {}</div>", lines) or "nothing yet"
 
 
 @admin.register(PollCursor)

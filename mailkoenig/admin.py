@@ -45,14 +45,14 @@ class RoleAdmin(GroupAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has no 
 class TrailAdmin(MachineAdmin):
     """Who did what: nobody adds, changes or deletes a line of it."""
 
-    list_display = ["moment", "user", "on", "kind", "what"]
+    list_display = ["moment", "who", "on", "kind", "what"]
     list_display_links = ["moment"]
     list_select_related = ["user", "content_type"]
     list_filter = ["action_flag"]
     ordering = ["-id"]
     search_fields = ["object_repr__startswith"]
     search_help_text = "The beginning of what it was done to, such as the name of a stream or a key"
-    fields = ["moment", "user", "on", "kind", "what"]
+    fields = ["moment", "who", "on", "kind", "what"]
     empty_title = "Nothing done yet"
     empty_text = (
         "Everything that staff, the command line, API tokens and workers change, send or stop is noted here."
@@ -61,6 +61,10 @@ class TrailAdmin(MachineAdmin):
     @admin.display(description="When")
     def moment(self, entry: LogEntry) -> SafeString | None:
         return when(entry.action_time)
+
+    @admin.display(description="Who")
+    def who(self, entry: LogEntry) -> str:
+        return entry.user.get_username()
 
     @admin.display(description="What it was done to")
     def on(self, entry: LogEntry) -> SafeString | str:

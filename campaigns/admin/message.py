@@ -1,5 +1,6 @@
 """Messages: what callers handed in, what became of each, and the two things that a person may do about it."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -23,6 +24,7 @@ from mailkoenig.lib.admin import CappedList, MachineAdmin
 
 Status = Message.Status
 PERSONAL = ("email", "name", "reply_to", "subject", "metadata", "headers", "files")
+NOT_REPORTED = "not reported"
 NOT_SHOWN = "not shown: you may not see people"
 
 
@@ -37,7 +39,7 @@ class MessageList(CappedList):
 @admin.register(Message)
 class MessageAdmin(LeverAdmin, MachineAdmin):
     change_form_template = "admin/campaigns/message/change_form.html"
-    list_display = ["idempotency_key", "to", "subject_in_short", "stream", "state", "why", "handed_in"]
+    list_display = ["key", "to", "subject_in_short", "stream", "state", "why", "handed_in"]
     list_filter = [StreamFilter, StatusFilter, AgeFilter]
     list_select_related = ["stream"]
     ordering = ["-id"]
@@ -99,6 +101,10 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         if not may_see_people(request) or Message.objects.filter(idempotency_key=term).exists():
             return by_key, False
         return queryset.filter(email__startswith=term.lower()), False
+
+    @admin.display(description="Key")
+    def key(self, message: Message) -> str:
+        return message.idempotency_key
 
     @admin.display(description="To")
     def to(self, message: Message) -> str:
@@ -178,38 +184,38 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     def stream_link(self, message: Message) -> SafeString:
         return link(str(message.stream), reverse("admin:campaigns_stream_change", args=[message.stream_id]))
 
-    @admin.display(description="Attachments", empty_value="none")
-    def files(self, message: Message) -> SafeString | None:
+    @admin.display(description="Attachments")
+    def files(self, message: Message) -> SafeString | str:
         found = messages.files(message.pk)
         lines = ((file.name, file.content_type, filesizeformat(file.size)) for file in found)
-        return format_html_join("", "<div>{} ({}, {})</div>", lines) if found else None
+        return format_html_join("", "<div>{} ({}, {})</div>", lines) if found else "none"
 
-    @admin.display(description="Not after", empty_value="any time")
-    def expires(self, message: Message) -> SafeString | None:
-        return when(message.expires_at)
+    @admin.display(description="Not after")
+    def expires(self, message: Message) -> SafeString | str:
+        return when(message.expires_at) or "any time"
 
-    @admin.display(description="Next try", empty_value="none")
-    def next(self, message: Message) -> SafeString | None:
-        return when(message.next_attempt_at) if message.status == Status.PENDING else None
+    @admin.display(description="Next try")
+    def next(self, message: Message) -> SafeString | str:
+        return (when(message.next_attempt_at) if message.status == Status.PENDING else None) or "none"
 
-    @admin.display(description="Accepted by the provider", empty_value="no")
-    def accepted(self, message: Message) -> SafeString | None:
-        return when(message.sent_at)
+    @admin.display(description="Accepted by the provider")
+    def accepted(self, message: Message) -> SafeString | str:
+        return when(message.sent_at) or "no"
 
-    @admin.display(description="Delivered", empty_value="not reported")
-    def delivered(self, message: Message) -> SafeString | None:
-        return when(message.delivered_at)
+    @admin.display(description="Delivered")
+    def delivered(self, message: Message) -> SafeString | str:
+        return when(message.delivered_at) or NOT_REPORTED
 
-    @admin.display(description="Opened", empty_value="not reported")
-    def opened(self, message: Message) -> SafeString | str | None:
+    @admin.display(description="Opened")
+    def opened(self, message: Message) -> SafeString | str:
         return human_or_machine(message.opened_at, message.machine_opened_at)
 
-    @admin.display(description="Clicked", empty_value="not reported")
-    def clicked(self, message: Message) -> SafeString | str | None:
+    @admin.display(description="Clicked")
+    def clicked(self, message: Message) -> SafeString | str:
         return human_or_machine(message.clicked_at, message.machine_clicked_at)
 
-    @admin.display(description="Calls to the provider", empty_value="none that is on record")
-    def calls(self, message: Message) -> SafeString | None:
+    @admin.display(description="Calls to the provider")
+    def calls(self, message: Message) -> SafeString | str:
         """Show the calls that it is known to have been in; of one that was not accepted only the words stay."""
         found = [batch for batch in (message.batch_id, message.unclear_batch_id) if batch]
         lines = (
@@ -217,13 +223,15 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
             for batch, note in zip(found, ("", " (its outcome was never cleared up)"), strict=False)
         )
         return (
-            format_html_join("", '<div><a class="mk-link" href="{}">{}</a>{}</div>', lines) if found else None
+            format_html_join("", '<div><a class="mk-link" href="{}">{}</a>{}</div>', lines)
+            if found
+            else "none on record: what was not accepted leaves its words only"
         )
 
-    @admin.display(description="In the ledger", empty_value="no: it was never accepted")
-    def ledger(self, message: Message) -> SafeString | None:
+    @admin.display(description="In the ledger")
+    def ledger(self, message: Message) -> SafeString | str:
         sent = SentMessage.objects.filter(idempotency_key=message.idempotency_key).first()
-        return when(sent.accepted_at) if sent else None
+        return (when(sent.accepted_at) if sent else None) or "no: it was never accepted"
 
     def get_urls(self) -> list[Any]:
         own = path(
@@ -251,8 +259,8 @@ def may_see_people(request: HttpRequest) -> bool:
     return bool(request.user.has_perm("contacts.view_contact"))
 
 
-def human_or_machine(human: Any, machine: Any) -> SafeString | str | None:
+def human_or_machine(human: datetime | None, machine: datetime | None) -> SafeString | str:
     """Return when a person did it, else when a program did."""
-    if human:
-        return when(human)
-    return format_html("by a program, {}", when(machine)) if machine else None
+    if machine and not human:
+        return format_html("by a program, {}", when(machine))
+    return when(human) or NOT_REPORTED

@@ -194,10 +194,10 @@ class StreamAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has n
             return badge("Draining", WAITING)
         return badge("Running", RUNNING)
 
-    @admin.display(description="Why it waits", empty_value="nothing holds it")
-    def why(self, stream: Stream) -> SafeString | None:
+    @admin.display(description="Why it waits")
+    def why(self, stream: Stream) -> SafeString | str:
         found = waits.of(stream.name)
-        return format_html_join("", "<div>{}</div>", ((wait.text,) for wait in found)) if found else None
+        return format_html_join("", "<div>{}</div>", ((wait.text,) for wait in found)) or "nothing holds it"
 
     @admin.display(description="What the limits do now")
     def used(self, stream: Stream) -> SafeString:

@@ -7,6 +7,7 @@ from zoneinfo import available_timezones
 
 from django import forms
 from django.conf import settings
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from campaigns.models import SenderDomain, Stream
 from campaigns.services.written import MessageRefused, sender_of
@@ -69,6 +70,11 @@ HELP = {
     "quiet_from": "No mail begins from this time on, such as 22:00. For campaigns: a receipt should not wait for the morning.",
     "quiet_until": "Then it goes on by itself, such as at 08:00.",
     "time_zone": "Whose days and times of day these are.",
+    "sender": "Whom readers see unless the caller says otherwise, such as Shop &lt;orders@example.com&gt;.",
+    "batch_size": "Most people a call. 1 for messages, as each says something of its own.",
+    "max_attempts": "How often a mail is tried before it is a dead letter. Waits that the provider asks for do not count.",
+    "lease": "How long a worker may hold a batch; longer than the slowest call.",
+    "age_budget": "An alert is raised when the oldest ready mail is older.",
     "on_unknown": "When nobody can say whether the provider took a mail: send it again (it may come twice), or hold it "
     "for a person to decide.",
 }
@@ -87,7 +93,7 @@ def zone_choices() -> list[tuple[str, str | list[tuple[str, str]]]]:
 class StreamForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
     """The limits of a flow of mail, in the words of who sets them."""
 
-    time_zone = forms.ChoiceField(choices=zone_choices)
+    time_zone = forms.ChoiceField(choices=zone_choices, widget=UnfoldAdminSelectWidget)
 
     class Meta:
         model = Stream
