@@ -1,6 +1,7 @@
 """The site as nginx runs it, in front of a stand-in for the web process. Nothing here needs the database."""
 
 import http.client
+import json
 import re
 import shutil
 import socket
@@ -174,6 +175,15 @@ def test_a_webhook_without_tls_is_refused_and_not_redirected(site: Site, path: s
     assert site.ask("POST", path, tls=False, body=b"{}").status == 403
 
 
+def test_the_api_without_tls_is_refused_and_its_refusals_are_problems(site: Site) -> None:
+    plain = site.ask("POST", "/api/v1/messages", tls=False, body=b"{}")
+    large = site.ask("POST", "/api/v1/messages", body=b"x" * (settings.API_MAX_BYTES + 1))
+
+    for answer, status in ((plain, 403), (large, 413)):
+        assert (answer.status, json.loads(answer.body)["status"]) == (status, status)
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("path", ["/unsubscribe/0123abcd/", "/unsubscribe/0123abcd"])
 def test_a_one_click_post_arrives_with_its_body(site: Site, path: str, tls: bool) -> None:
@@ -203,6 +213,8 @@ def test_the_scheme_and_the_client_are_nginx_s_word_and_not_the_client_s(site: S
         ("/unsubscribe/x/", 100_000, 413),
         ("/admin/campaigns/", 7_000_000, 413),
         ("/admin/contacts/", 7_000_000, 200),
+        ("/api/v1/messages", settings.API_MAX_BYTES, 200),
+        ("/api/v1/messages", settings.API_MAX_BYTES + 1, 413),
     ],
 )
 def test_bodies_have_the_limit_of_their_place(site: Site, path: str, size: int, status: int) -> None:
@@ -242,6 +254,8 @@ def test_transport_security_is_promised_once(site: Site) -> None:
 def test_the_access_log_holds_no_query_no_token_and_no_client(site: Site) -> None:
     site.ask("GET", "/unsubscribe/secret-token/?email=person@example.com")
     site.ask("GET", "/admin/?q=person@example.com")
+    site.ask("GET", "/api/v1/contacts/person@example.com")
+    site.ask("GET", "/api/v1/contacts/person%40example.com")
 
     log = (site.folder / "mailkoenig.access.log").read_text()
 
