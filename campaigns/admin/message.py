@@ -19,7 +19,7 @@ from campaigns.admin.message_filters import AgeFilter, StatusFilter, StreamFilte
 from campaigns.admin.preview import POLICY
 from campaigns.admin.words import MESSAGE, badge, link, shortened, when
 from campaigns.models import Message, SentMessage
-from campaigns.sql import messages
+from campaigns.sql import letters as sql
 from mailkoenig.lib.admin import CappedList, MachineAdmin
 
 Status = Message.Status
@@ -186,7 +186,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
 
     @admin.display(description="Attachments")
     def files(self, message: Message) -> SafeString | str:
-        found = messages.files(message.pk)
+        found = sql.files(message.pk)
         lines = ((file.name, file.content_type, filesizeformat(file.size)) for file in found)
         return format_html_join("", "<div>{} ({}, {})</div>", lines) if found else "none"
 

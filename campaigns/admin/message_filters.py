@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from campaigns.models import Message, Stream
-from campaigns.sql import messages
+from campaigns.sql import letters
 
 Status = Message.Status
 AGES = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7)}
@@ -60,8 +60,8 @@ class AgeFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
         match self.value():
             case "hour" | "day" | "week" as age:
-                return queryset.filter(pk__gte=messages.first_within(AGES[age]))
+                return queryset.filter(pk__gte=letters.first_within(AGES[age]))
             case "older":
-                return queryset.filter(pk__lt=messages.first_within(AGES["week"]))
+                return queryset.filter(pk__lt=letters.first_within(AGES["week"]))
             case _:
                 return queryset

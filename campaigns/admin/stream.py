@@ -18,7 +18,7 @@ from campaigns.admin.words import RUNNING, STOPPED, WAITING, badge
 from campaigns.forms import StreamForm
 from campaigns.models import Message, Stream
 from campaigns.services.letters import many
-from campaigns.sql import messages
+from campaigns.sql import letters, messages
 from campaigns.sql.waits import usage
 from mailkoenig.lib.clocks import clock, span
 
@@ -40,7 +40,7 @@ def one_sentences(stream: Stream) -> list[str]:
 
 def requeue_sentences(stream: Stream) -> list[str]:
     """Say what died of what."""
-    deaths = messages.deaths(stream.pk)
+    deaths = letters.deaths(stream.pk)
     if not deaths:
         return [f"{stream} has no dead letters: there is nothing to requeue."]
     count = sum(death.messages for death in deaths)

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from campaigns.models import Message, Stream
 from campaigns.services.levers import said
-from campaigns.sql import messages
+from campaigns.sql import letters, messages
 from mailkoenig.lib import audit
 from mailkoenig.lib.audit import OWN_CODE
 
@@ -22,7 +22,7 @@ def cancel_message(message: Message, *, by: str) -> bool:
 def cancel_messages(ids: Collection[int], *, by: str, reason: str = "") -> int:
     """Take back those of these that are still ready; return how many. What is leased or sent stays as it is."""
     with transaction.atomic():
-        gone = messages.cancel(ids, reason=said(f"Cancelled by {by}", reason))
+        gone = letters.cancel(ids, reason=said(f"Cancelled by {by}", reason))
         for row in gone:
             audit.note(on=named(row), what=said("Cancelled", reason), by=by)
     return len(gone)
@@ -31,7 +31,7 @@ def cancel_messages(ids: Collection[int], *, by: str, reason: str = "") -> int:
 def cancel_ready(stream: Stream, *, by: str, reason: str = "") -> int:
     """Take back everything that is ready in a stream; return how many there were."""
     with transaction.atomic():
-        gone = messages.cancel_ready(stream.pk, reason=said(f"Cancelled by {by}", reason))
+        gone = letters.cancel_ready(stream.pk, reason=said(f"Cancelled by {by}", reason))
         if gone:
             audit.note(on=stream, what=said(f"Cancelled {many(gone)} that {was(gone)} ready", reason), by=by)
     return gone
@@ -59,7 +59,7 @@ def requeue_messages(
 
 def requeue(ids: Collection[int], *, by: str, reason: str) -> int:
     """Make these ready again."""
-    dead = messages.requeue(ids)
+    dead = letters.requeue(ids)
     for row in dead:
         audit.note(on=named(row), what=f"{said('Requeued', reason)} It had died: {row.reason}", by=by)
     return len(dead)
@@ -67,8 +67,8 @@ def requeue(ids: Collection[int], *, by: str, reason: str) -> int:
 
 def requeue_all(stream: Stream | None, *, by: str, reason: str) -> int:
     """Make those of a stream, or of all, ready again."""
-    deaths: dict[int, list[messages.Death]] = defaultdict(list)
-    for death in messages.requeue_all(stream.pk if stream else None):
+    deaths: dict[int, list[letters.Death]] = defaultdict(list)
+    for death in letters.requeue_all(stream.pk if stream else None):
         deaths[death.stream].append(death)
     for flow in Stream.objects.filter(pk__in=deaths):
         count = sum(death.messages for death in deaths[flow.pk])
@@ -77,7 +77,7 @@ def requeue_all(stream: Stream | None, *, by: str, reason: str) -> int:
     return sum(death.messages for found in deaths.values() for death in found)
 
 
-def causes(deaths: Iterable[messages.Death]) -> str:
+def causes(deaths: Iterable[letters.Death]) -> str:
     """Return what messages had died of, the commonest first."""
     lines = [f"{death.messages:,} of “{death.reason}”" for death in deaths]
     rest = len(lines) - REASONS_NAMED
@@ -86,7 +86,7 @@ def causes(deaths: Iterable[messages.Death]) -> str:
     )
 
 
-def named(row: messages.Touched) -> Message:
+def named(row: letters.Touched) -> Message:
     """Return a message as the audit trail needs it."""
     return Message(pk=row.id, idempotency_key=row.idempotency_key)
 

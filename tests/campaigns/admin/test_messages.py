@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Attachment, Message, MessageTemplate, Stream
-from campaigns.sql import messages
+from campaigns.sql import letters
 from events.models import Event
 from tests.campaigns.admin.conftest import SignIn
 from tests.factories import MessageFactory, SendBatchFactory
@@ -74,7 +74,7 @@ def test_the_first_of_an_age_is_found_by_halving(young: int, old: int) -> None:
     before = [aged(2).pk for _ in range(old)]
     after = [aged(0.5).pk for _ in range(young)]
 
-    first = messages.first_within(timedelta(days=1))
+    first = letters.first_within(timedelta(days=1))
 
     assert set(Message.objects.filter(pk__gte=first).values_list("pk", flat=True)) == set(after)
     assert set(Message.objects.filter(pk__lt=first).values_list("pk", flat=True)) == set(before)
