@@ -109,12 +109,11 @@ class ApiTokenAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> Any:
         token: ApiToken | None = kwargs.get("obj")
-        if token is not None:
-            context |= {
-                "show_save": False,
-                "show_save_and_continue": False,
-                "show_save_and_add_another": False,
-            }
+        context |= {
+            "show_save": token is None,
+            "show_save_and_continue": False,
+            "show_save_and_add_another": False,
+        }
         if token is not None and token.revoked_at is None and self.has_change_permission(request, token):
             context["levers"] = list(self.levers.items())
         return super().render_change_form(request, context, *args, **kwargs)

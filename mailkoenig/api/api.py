@@ -58,6 +58,7 @@ class Api(NinjaAPI):
         schema["components"]["responses"] = {f"Problem{status}": problem(status) for status in PROBLEMS}
         for methods in schema["paths"].values():
             for operation in methods.values():
+                operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
                 left_out = set() if "requestBody" in operation else WITHOUT_BODY
                 operation["responses"] |= {
                     str(status): {"$ref": f"#/components/responses/Problem{status}"}

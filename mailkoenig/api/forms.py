@@ -30,6 +30,9 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the st
             "can_write",
             "rate_per_minute",
         ]
+        help_texts = {
+            "all_streams": "All transactional streams, those made later included; campaigns only where chosen by name."
+        }
 
     def clean_name(self) -> str:
         """Refuse a name that would not tell two apart, or that a log line could not hold."""
