@@ -235,6 +235,14 @@ def test_any_mixture_agrees_with_the_queue() -> None:
                         kinds()
 
 
+@pytest.mark.parametrize("seconds", [9.7, 10.3, 59.5, 60.5, 61.5])
+def test_the_edges_of_the_windows_are_those_of_the_queue(seconds: float) -> None:
+    sent(10, seconds=seconds)
+    for rate, burst in ((10, None), (60, 10), (10, 10)):
+        stream(rate_per_minute=rate, burst=burst)
+        kinds()
+
+
 def test_it_is_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(1):
         waits.every()

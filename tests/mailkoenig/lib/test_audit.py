@@ -10,6 +10,7 @@ from django.db import transaction
 
 from campaigns.models import Stream
 from mailkoenig.lib import audit
+from tests.concurrency.test_queue_races import at_once
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +73,13 @@ def test_words_that_look_like_the_admins_own_stay_words() -> None:
     audit.note(on=stream(), what="[1]", by=audit.WORKER)
 
     assert LogEntry.objects.get().get_change_message().strip() == "[1]"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_act_for_the_first_time_at_once_are_one_and_none_is_lost() -> None:
+    found = at_once(
+        *(lambda: audit.note(on="all sending", what="Stopped.", by=audit.WORKER) for _ in range(4))
+    )
+
+    assert found == [None] * 4
+    assert LogEntry.objects.filter(user__username=audit.WORKER).count() == 4
