@@ -32,10 +32,11 @@ SELECT s.name, s.time_zone, s.paused, s.paused_by, s.paused_reason, s.draining,
               AND b.started_at > statement_timestamp() - interval '60 seconds' * s.burst / s.rate_per_minute) AS w
         WHERE w.mails >= s.burst),
        s.daily_cap,
-       CASE WHEN (SELECT coalesce(sum(b.size), 0) FROM send_batches AS b
-                  WHERE b.stream_id = s.id AND b.state <> 'returned'
-                    AND b.started_at >= date_trunc('day', here.at) AT TIME ZONE s.time_zone) >= s.daily_cap
-            THEN (date_trunc('day', here.at) + interval '1 day') AT TIME ZONE s.time_zone END,
+       CASE WHEN s.daily_cap IS NOT NULL THEN  -- else the whole day would be added up for nothing
+           CASE WHEN (SELECT coalesce(sum(b.size), 0) FROM send_batches AS b
+                      WHERE b.stream_id = s.id AND b.state <> 'returned'
+                        AND b.started_at >= date_trunc('day', here.at) AT TIME ZONE s.time_zone) >= s.daily_cap
+                THEN (date_trunc('day', here.at) + interval '1 day') AT TIME ZONE s.time_zone END END,
        d.name, d.status, d.paused_reason, d.held_until, d.held_reason, d.probe_until,
        statement_timestamp()
 FROM streams AS s

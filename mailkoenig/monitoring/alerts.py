@@ -8,7 +8,7 @@ from django.db import transaction
 
 from campaigns import guard
 from mailkoenig.monitoring import overview, sql, telling
-from mailkoenig.monitoring.rules import Finding, findings
+from mailkoenig.monitoring.rules import MANY, Finding, findings
 
 __all__ = ["Finding", "check", "findings", "forget"]
 
@@ -23,11 +23,11 @@ def check(*, notify: bool) -> list[Finding]:
     """Return everything that is wrong now; with `notify` write it down and tell what is due to be told."""
     guard.refresh()
     if not notify:
-        return findings(overview.look())
+        return findings(overview.look(most=MANY))
     with transaction.atomic():
         # Whoever looked earlier must not write later. While somebody else is at it, there is nothing to write.
         is_ours = sql.lock()
-        found = findings(overview.look())
+        found = findings(overview.look(most=MANY))
         if is_ours:
             record(found)
     telling.tell()

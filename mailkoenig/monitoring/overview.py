@@ -100,9 +100,9 @@ class Overview:
         return [worker for worker in self.workers if worker.is_alive]
 
 
-def look() -> Overview:
-    """Return how everything stands now."""
-    waiting = {row.stream: row for row in queries.waiting()}
+def look(*, most: int = queries.MOST) -> Overview:
+    """Return how everything stands now; what waits is counted no further than `most`."""
+    waiting = {row.stream: row for row in queries.waiting(most=most)}
     states = {(row.stream, row.state): row for row in queries.open_batches()}
     dead, last, why = queries.dead_letters(), queries.last_answers(), waits.every()
     recent = queries.recent()

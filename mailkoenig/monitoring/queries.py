@@ -100,7 +100,7 @@ FROM streams AS s
 CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE due) AS ready, count(*) FILTER (WHERE NOT due) AS later FROM (
         SELECT j.next_attempt_at <= statement_timestamp() AS due FROM email_jobs AS j
-        WHERE j.stream_id = s.id AND j.status = 'pending' LIMIT 1000000) AS pending
+        WHERE j.stream_id = s.id AND j.status = 'pending' LIMIT %(most)s) AS pending
 ) AS w
 WHERE s.kind = 'transactional'
 UNION ALL
@@ -111,7 +111,7 @@ CROSS JOIN LATERAL (
     SELECT count(*) FILTER (WHERE due) AS ready, count(*) FILTER (WHERE NOT due) AS later, (
         SELECT min(r.next_attempt_at) FROM campaign_recipients AS r WHERE r.campaign_id = c.id AND r.status = 'pending') AS first_at
     FROM (SELECT r.next_attempt_at <= statement_timestamp() AS due FROM campaign_recipients AS r
-          WHERE r.campaign_id = c.id AND r.status = 'pending' LIMIT 1000000) AS pending
+          WHERE r.campaign_id = c.id AND r.status = 'pending' LIMIT %(most)s) AS pending
 ) AS w
 WHERE c.status = 'sending'
 """
@@ -126,9 +126,9 @@ class Waiting(NamedTuple):
     oldest: float | None
 
 
-def waiting() -> list[Waiting]:
-    """Return what waits in each stream, counted up to MOST."""
-    return db.fetch(Waiting, WAITING)
+def waiting(*, most: int = MOST) -> list[Waiting]:
+    """Return what waits in each stream, counted up to `most` for each of its campaigns."""
+    return db.fetch(Waiting, WAITING, {"most": most})
 
 
 OPEN = """

@@ -20,6 +20,8 @@ RATE_PAUSE = 65.0
 LEASED_PAUSE = 60.0
 # A worker that is being restarted is nothing to be told of.
 RESTART = 60.0
+# Who is told that so many wait does not ask how many it is exactly.
+MANY = 10_000
 # Waits that somebody has set and that end by themselves: nobody is told of them.
 AS_SET = {"quiet", "cap"}
 
@@ -225,7 +227,7 @@ def last_answer(stream: Stream) -> str:
 
 def many(mails: int) -> str:
     """Write a number of mails."""
-    return f"{mails:,} {'mail' if mails == 1 else 'mails'}"
+    return f"{mails:,}{' or more' if mails >= MANY else ''} {'mail' if mails == 1 else 'mails'}"
 
 
 def ago(seconds: float | None) -> str:

@@ -47,7 +47,7 @@ class Command(BaseCommand):
 
 def table(*columns: str) -> Table:
     """Return an empty table; what has words to the left, what has figures to the right."""
-    found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    found = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         found.add_column(
             column.strip(">"), justify="right" if column.startswith(">") else "left", overflow="fold"
@@ -67,7 +67,7 @@ def streams(found: Sequence[Stream]) -> Table:
             *(cell(state) for state in (stream.ready, stream.leased, stream.accepted)),
             f"{stream.settled.mails:,}",
             f"{stream.per_minute:,.0f}",
-            f"{stream.last.answer_class}, {age(stream.last.answered)} ago"
+            f"{stream.last.answer_class} {age(stream.last.answered)} ago"
             if stream.last.answer_class
             else "-",
         )
