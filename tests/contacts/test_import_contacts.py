@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.core.management import call_command
 
 from contacts.models import Contact, ContactImport, ContactList, Suppression
@@ -383,3 +384,15 @@ def test_command_fails_with_one_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "There is no file" in done.stderr
+
+
+def test_an_import_is_in_the_audit_trail_and_a_dry_run_is_not(written: Any) -> None:
+    path = written("email\nada@example.com\n")
+    run(path, "--dry-run")
+    assert not LogEntry.objects.exists()
+
+    run(path)
+
+    entry = LogEntry.objects.get()
+    assert entry.get_change_message() == "Imported file.csv (1 rows)."
+    assert entry.user.get_username().endswith(" on the command line")

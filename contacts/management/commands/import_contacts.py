@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from contacts.importing import Report, import_contacts
-from mailkoenig.lib.command import UserError
+from mailkoenig.lib import audit
+from mailkoenig.lib.command import UserError, operator
 
 SHOWN = 20
 
@@ -56,6 +57,9 @@ class Command(BaseCommand):
                 is_dry_run=options["dry_run"],
                 progress=progress,
             )
+        if report.contact_import is not None:
+            what = f"Imported {report.contact_import}."
+            audit.note(on=report.contact_import, what=what, by=operator())
         if options["json"]:
             for part in json_parts(report):
                 self.stdout.write(part, ending="")
