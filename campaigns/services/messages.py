@@ -81,20 +81,20 @@ def enqueue_message(
         return known
     if flow.draining:
         raise MessageRefused(f"The stream {flow} takes nothing new: it is being drained.", field="stream")
-    domain, header = written.sender_of(sender, flow)
+    origin = written.sender_of(sender, flow)
     written.check_files(files)
     written.check_moments(send_at=send_at, expires_at=expires_at)
     parts = written.content_of(given, name=name, address=address)
     refusal = messages.refusal(address=address, stream=flow.pk)
     message = Message(
         stream=flow,
-        domain=domain,
+        domain=origin.domain,
         idempotency_key=idempotency_key,
         digest=digest,
         email=address,
         name=name,
-        sender=header,
-        reply_to=written.checked_reply_to(reply_to),
+        sender=origin.header,
+        reply_to=written.checked_reply_to(reply_to) or origin.answers,
         headers=given["headers"],
         metadata=given["metadata"],
         tags=given["tags"],

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import formataddr, parseaddr
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -110,8 +110,16 @@ def checked_reply_to(text: str) -> str:
     return formataddr(header_address(text, field="reply_to"))
 
 
-def sender_of(text: str, flow: Stream) -> tuple[SenderDomain, str]:
-    """Return the domain that a message leaves from and its From header, which must belong together."""
+class Origin(NamedTuple):
+    """Where a message comes from: the domain, the From header that belongs to it, and who gets the answers if not that."""
+
+    domain: SenderDomain
+    header: str
+    answers: str = ""
+
+
+def sender_of(text: str, flow: Stream) -> Origin:
+    """Return where a message comes from. On the shared domain nobody's own address would be aligned, so it gets answers."""
     written = text or flow.sender
     name, address = header_address(written, field="from") if written else ("", "")
     domain = flow.domain or domain_for(domain_of(address) if address else "")
@@ -120,14 +128,16 @@ def sender_of(text: str, flow: Stream) -> tuple[SenderDomain, str]:
             f"There is no domain to send it from: choose one for the stream {flow} in the admin.",
             field="from",
         )
+    ours = f"no-reply@{domain.name}"
     if not address:
-        return domain, f"no-reply@{domain.name}"
-    if not is_aligned(domain_of(address), domain):
-        raise MessageRefused(
-            f"Mail of the stream {flow} leaves from {domain.name}: give an address of that domain.",
-            field="from",
-        )
-    return domain, formataddr((name, address))
+        return Origin(domain, ours)
+    if is_aligned(domain_of(address), domain):
+        return Origin(domain, formataddr((name, address)))
+    if domain.is_shared:
+        return Origin(domain, formataddr((name, ours)), address)
+    raise MessageRefused(
+        f"Mail of the stream {flow} leaves from {domain.name}: give an address of that domain.", field="from"
+    )
 
 
 def domain_for(wanted: str) -> SenderDomain | None:

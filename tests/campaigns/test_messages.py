@@ -8,7 +8,16 @@ from django.db import connection, transaction
 from campaigns import housekeeping, services
 from campaigns.delivery import Delivery
 from campaigns.mail import MessageTurn
-from campaigns.models import Attachment, Message, MessageTemplate, SendBatch, SentMessage, Stream, Tally
+from campaigns.models import (
+    Attachment,
+    Message,
+    MessageTemplate,
+    SendBatch,
+    SenderDomain,
+    SentMessage,
+    Stream,
+    Tally,
+)
 from campaigns.services import KeyTaken, MessageRefused
 from campaigns.sql import messages
 from contacts import services as contacts
@@ -31,7 +40,7 @@ RECEIPT = {
 
 
 @pytest.fixture(autouse=True)
-def domain() -> object:
+def domain() -> SenderDomain:
     return SenderDomainFactory.create(name="mg.example.com", is_shared=True)
 
 
@@ -295,7 +304,6 @@ def test_a_template_says_it_with_the_callers_variables() -> None:
         ({"html": "x" * 1_000_001}, "html"),
         ({"headers": {"Bcc": "eve@example.com"}}, "headers"),
         ({"headers": {"X-A": "a\r\nBcc: eve@example.com"}}, "headers"),
-        ({"sender": "ceo@bank.example"}, "from"),
         ({"tags": ["ä"]}, "tags"),
         ({"files": [File("../x", "text/plain", b"")]}, "attachments"),
         ({"files": [File("x", "text/plain\r\nX: y", b"")]}, "attachments"),
@@ -351,3 +359,18 @@ def test_moments_have_a_zone_and_are_to_come_within_a_year(change: dict[str, obj
         enqueue(**change)
 
     assert refused.value.field == field
+
+
+def test_on_the_shared_domain_the_callers_address_gets_the_answers() -> None:
+    message = enqueue(sender="Shop <orders@shop.example>").message
+
+    assert (message.sender, message.reply_to) == ("Shop <no-reply@mg.example.com>", "orders@shop.example")
+
+
+def test_a_domain_of_ones_own_sends_only_for_its_own_addresses(domain: SenderDomain) -> None:
+    SenderDomain.objects.update(is_shared=False)
+
+    assert enqueue(sender="shop@example.com").message.sender == "shop@example.com"
+    with pytest.raises(MessageRefused) as refused:
+        enqueue(sender="ceo@bank.example", idempotency_key="other")
+    assert refused.value.field == "from"
