@@ -24,9 +24,7 @@ def chores() -> list[Chore]:
     return [
         partial(resolver.turn, MailgunLog()),
         listener(),
-        every(guard.LOOK_EVERY.total_seconds(), guard.Watch().look),
-        every(settings.ALERTS_EVERY, partial(alerts.check, notify=True)),
-        every(FORGET_ALERTS_EVERY, alerts.forget),
+        watchman(),
     ]
 
 
@@ -38,6 +36,22 @@ def listener() -> Chore:
         return look
     log = MailgunLog()
     return lambda: look() or poller.turn(log)
+
+
+def watchman() -> Chore:
+    """Return the chore that looks after campaigns and tells what is wrong; one thread and connection for all of it."""
+    rounds = (
+        every(guard.LOOK_EVERY.total_seconds(), guard.Watch().look),
+        every(settings.ALERTS_EVERY, partial(alerts.check, notify=True)),
+        every(FORGET_ALERTS_EVERY, alerts.forget),
+    )
+
+    def go_round() -> bool:
+        for look in rounds:
+            look()
+        return False
+
+    return go_round
 
 
 def every(seconds: float, act: Callable[[], object]) -> Chore:
