@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from campaigns import progress
-from campaigns.admin.words import CAMPAIGN, RUNNING, STOPPED, badge, when
+from campaigns import progress, waits
+from campaigns.admin.words import CAMPAIGN, STOPPED, badge, stream_state, when
 from campaigns.models import Campaign, SenderDomain, Stream
 
 Status = Campaign.Status
@@ -95,9 +95,8 @@ def last(campaign: Campaign) -> Row:
 def stream_row(stream: Stream) -> Row:
     """Return the line of a stream."""
     url = reverse("admin:campaigns_stream_change", args=[stream.pk])
-    if stream.paused:
-        return Row(stream.name, url, badge("Paused", STOPPED), stream.paused_reason)
-    return Row(stream.name, url, badge("Running", RUNNING), "")
+    why = next((wait.text for wait in waits.of(stream.name)), "")
+    return Row(stream.name, url, stream_state(stream), why)
 
 
 def domain_row(domain: SenderDomain) -> Row:

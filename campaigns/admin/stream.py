@@ -14,7 +14,7 @@ from unfold.admin import ModelAdmin
 from campaigns import services, waits
 from campaigns.admin import emergency
 from campaigns.admin.levers import Lever, LeverAdmin
-from campaigns.admin.words import RUNNING, STOPPED, WAITING, badge
+from campaigns.admin.words import stream_state
 from campaigns.forms import StreamForm
 from campaigns.models import Message, Stream
 from campaigns.services.letters import many
@@ -188,11 +188,7 @@ class StreamAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has n
 
     @admin.display(description="State")
     def state(self, stream: Stream) -> SafeString:
-        if stream.paused:
-            return badge("Paused", STOPPED)
-        if stream.draining:
-            return badge("Draining", WAITING)
-        return badge("Running", RUNNING)
+        return stream_state(stream)
 
     @admin.display(description="Why it waits")
     def why(self, stream: Stream) -> SafeString | str:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from contacts.importing import Report, import_contacts
+from contacts.models import ContactImport
 from mailkoenig.lib import audit
 from mailkoenig.lib.command import UserError, operator
 
@@ -58,8 +59,8 @@ class Command(BaseCommand):
                 progress=progress,
             )
         if report.contact_import is not None:
-            what = f"Imported {report.contact_import}."
-            audit.note(on=report.contact_import, what=what, by=operator())
+            written = ContactImport.objects.get(pk=report.contact_import)
+            audit.note(on=written, what=f"Imported {written}.", by=operator())
         if options["json"]:
             for part in json_parts(report):
                 self.stdout.write(part, ending="")
