@@ -12,6 +12,7 @@ from django.conf import settings
 from campaigns.content import BUILT_IN, ContentError, Person
 from campaigns.models import MessageTemplate, SenderDomain, Stream
 from campaigns.services.templates import compiled_template
+from campaigns.sql import messages
 from mailkoenig.lib import db
 from mailkoenig.lib.addresses import InvalidAddress, domain_of, normalise
 from mailkoenig.lib.command import UserError
@@ -62,7 +63,7 @@ class MessageRefused(UserError):
 
 def flow_of(name: str) -> Stream:
     """Return the stream of messages with this name."""
-    flow = Stream.objects.select_related("domain").filter(name=name).first()
+    flow = messages.flow(name)
     if flow is None:
         raise MessageRefused(
             f"There is no stream {name!r}: use one of those in the admin, such as receipts.", field="stream"
@@ -142,7 +143,7 @@ def sender_of(text: str, flow: Stream) -> Origin:
 
 def domain_for(wanted: str) -> SenderDomain | None:
     """Return the registered domain that fits an address's, else the shared one, else the only one."""
-    domains = list(SenderDomain.objects.order_by("is_shared", "id"))
+    domains = messages.domains()
     fitting = [domain for domain in domains if wanted and is_aligned(wanted, domain)]
     shared = [domain for domain in domains if domain.is_shared]
     return next(iter([*fitting, *shared, *(domains if len(domains) == 1 else [])]), None)

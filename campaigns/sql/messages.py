@@ -6,8 +6,24 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from campaigns.models import Message
+from campaigns.models import Message, SenderDomain, Stream
 from mailkoenig.lib import db
+
+# Written out, because for these two Django takes longer to make the statement than PostgreSQL to answer it, and a caller
+# waits.
+FLOW = "SELECT * FROM streams WHERE name = %(name)s"
+DOMAINS = "SELECT * FROM sender_domains ORDER BY is_shared, id"
+
+
+def flow(name: str) -> Stream | None:
+    """Return the stream with this name."""
+    return next(iter(Stream.objects.raw(FLOW, {"name": name})), None)
+
+
+def domains() -> list[SenderDomain]:
+    """Return every sender domain, those of our own first."""
+    return list(SenderDomain.objects.raw(DOMAINS))
+
 
 # Whoever comes second waits here for the first one's commit, and then finds its row.
 ADD = """
