@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from mailkoenig.monitoring import alerts, overview, queries
+from mailkoenig.monitoring import alerts, counted, overview, queries
 from mailkoenig.monitoring.overview import ANSWER, REFUSED, WEBHOOK, Stream
 from mailkoenig.monitoring.rules import AS_SET
 
@@ -31,7 +31,7 @@ class Collector:
     def collect(self) -> Iterator[Metric]:
         found = overview.recent_look()
         yield from of_streams(found.streams)
-        yield from counters(queries.totals(), [stream.name for stream in found.streams])
+        yield from counters(counted.totals(), [stream.name for stream in found.streams])
         yield gauge("workers_alive", "Workers seen within the last minute.", [((), len(found.alive))])
         paused = [((domain.name,), 1) for domain in queries.paused_domains()]
         yield gauge("domain_paused", "1 for each domain that nothing is sent from.", paused, ["domain"])
@@ -99,7 +99,7 @@ def of_streams(streams: Iterable[Stream]) -> Iterator[Metric]:
         yield gauge(name, meaning, [((stream.name,), value(stream)) for stream in streams], ["stream"])
 
 
-def counters(totals: Iterable[queries.Total], streams: Iterable[str]) -> Iterator[Metric]:
+def counters(totals: Iterable[counted.Total], streams: Iterable[str]) -> Iterator[Metric]:
     """Return what was counted since the beginning, 0 for streams that have not counted yet."""
     sent: dict[str, int] = dict.fromkeys(streams, 0)
     leases, duplicates = dict(sent), dict(sent)

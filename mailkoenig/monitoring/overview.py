@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.core.cache import cache
 
 from campaigns import waits
-from mailkoenig.monitoring import queries
+from mailkoenig.monitoring import counted, queries
 
 ANSWER, WEBHOOK, REFUSED = "answer:", "webhook:", "refused:"
 MINUTES = 30
@@ -105,7 +105,7 @@ def look(*, most: int = queries.MOST) -> Overview:
     waiting = {row.stream: row for row in queries.waiting(most=most)}
     states = {(row.stream, row.state): row for row in queries.open_batches()}
     dead, last, why = queries.dead_letters(), queries.last_answers(), waits.every()
-    recent = queries.recent()
+    recent = counted.recent()
     workers = [worker(row) for row in queries.workers()]
     return Overview(
         streams=[
@@ -122,8 +122,8 @@ def look(*, most: int = queries.MOST) -> Overview:
             for limits in queries.limits()
         ],
         workers=workers,
-        webhooks=counted(recent, WEBHOOK),
-        refusals=counted(recent, REFUSED),
+        webhooks=summed(recent, WEBHOOK),
+        refusals=summed(recent, REFUSED),
         webhook_minutes=by_minute([row for row in recent if row.name.startswith(WEBHOOK)], of="times"),
         notes=[note for note in (queries.stopped(), queries.held_after_restore()) if note],
     )
@@ -148,7 +148,7 @@ def stream(
     states: dict[str, queries.Open],
     dead: int | None,
     last: queries.Last,
-    recent: Sequence[queries.Minute],
+    recent: Sequence[counted.Minute],
     workers: int,
     why: Sequence[waits.Wait],
 ) -> Stream:
@@ -174,7 +174,7 @@ def stream(
         dead_letters=dead,
         per_minute=round(minutes[-1] + minutes[-2] * (60 - min(second, 60)) / 60, 1),
         minutes=minutes,
-        answers=counted(recent, ANSWER),
+        answers=summed(recent, ANSWER),
         last=last,
         workers=workers,
         waits=why,
@@ -187,14 +187,14 @@ def state(*rows: queries.Open | None) -> State:
     return State(sum(row.mails for row in found), max((row.oldest for row in found), default=None))
 
 
-def last_accepted(last: queries.Last, recent: Sequence[queries.Minute]) -> float | None:
+def last_accepted(last: queries.Last, recent: Sequence[counted.Minute]) -> float | None:
     """Return how long ago the provider last took a mail; by the minute where that is longer than the budget."""
     if last.accepted is not None:
         return last.accepted
     return min((row.ago * 60.0 + row.second for row in recent if row.mails), default=None)
 
 
-def by_minute(rows: Sequence[queries.Minute], *, of: str) -> list[int]:
+def by_minute(rows: Sequence[counted.Minute], *, of: str) -> list[int]:
     """Return the sums of the last minutes, the present one last."""
     sums: Counter[int] = Counter()
     for row in rows:
@@ -202,7 +202,7 @@ def by_minute(rows: Sequence[queries.Minute], *, of: str) -> list[int]:
     return [sums[ago] for ago in range(MINUTES - 1, -1, -1)]
 
 
-def counted(rows: Sequence[queries.Minute], prefix: str) -> dict[str, int]:
+def summed(rows: Sequence[counted.Minute], prefix: str) -> dict[str, int]:
     """Return how often each kind of something happened, the commonest first."""
     sums: Counter[str] = Counter()
     for row in rows:

@@ -23,6 +23,8 @@ def test_the_settings_of_a_sound_site_say_nothing() -> None:
         ("MAILGUN_SENDING_KEY", "", "mailkoenig.W003"),
         ("MAILGUN_WEBHOOK_SIGNING_KEYS", [], "mailkoenig.W004"),
         ("MAILGUN_READ_TIMEOUT", 5.0, "mailkoenig.W005"),
+        ("ALERT_BY_EMAIL", False, "mailkoenig.W006"),
+        ("ALERT_WEBHOOK_URL", "hooks.example.com", "mailkoenig.E002"),
     ],
 )
 def test_what_would_hurt_is_named(settings: Settings, name: str, value: object, found: str) -> None:
