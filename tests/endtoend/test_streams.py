@@ -108,7 +108,9 @@ def test_receipts_go_out_while_a_campaign_is_throttled(simulator: Simulator) -> 
     assert campaign.domain is not None
     Stream.objects.filter(name="campaigns").update(batch_size=100)
     simulator.fault(
-        Fault("rate_limit", seconds=1, hint="header", times=None, only={"domain": campaign.domain.name}, after=3)
+        Fault(
+            "rate_limit", seconds=1, hint="header", times=None, only={"domain": campaign.domain.name}, after=3
+        )
     )
 
     with worker(**TIMEOUTS):
