@@ -1,7 +1,7 @@
 """Streams as they stand, in the words of every other page."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from ninja import Schema
 from pydantic import Field
@@ -56,6 +56,22 @@ class StreamsOut(Schema):
 
 class PauseIn(Body):
     reason: str = Field(min_length=1, max_length=500, examples=["The provider asks us to wait."])
+
+
+class LimitsIn(Body):
+    concurrency: int | None = Field(None, ge=1, le=1000, description="Calls at a time, over all workers.")
+    rate_per_minute: int | None = Field(None, ge=1, le=10_000_000, description="Null for no limit.")
+
+
+class ChosenIn(Body):
+    ids: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] | None = Field(
+        None, max_length=1000, description="Messages of this stream; left out for all of it."
+    )
+    reason: str = Field("", max_length=500, description="For the audit trail.")
+
+
+class TouchedOut(Schema):
+    messages: int = Field(description="How many that was; what is no longer in that state stays as it is.")
 
 
 def shown(stream: overview.Stream) -> dict[str, Any]:

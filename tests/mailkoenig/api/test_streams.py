@@ -3,7 +3,8 @@
 import pytest
 from django.contrib.admin.models import LogEntry
 
-from campaigns.models import Stream
+from campaigns import services
+from campaigns.models import Message, Stream
 from tests.mailkoenig.api.conftest import Caller, caller
 
 pytestmark = pytest.mark.django_db
@@ -54,3 +55,51 @@ def test_a_stream_that_is_not_held_is_out_of_reach(shop: Caller, name: str) -> N
     assert [answer.status_code for answer in answers] == [403, 403, 403]
     assert reader("POST", "streams/receipts/pause", {"reason": "x"}).status_code == 403
     assert not Stream.objects.filter(paused=True).exists()
+
+
+def test_limits_are_set_and_what_is_left_out_stays(shop: Caller) -> None:
+    first = shop("PATCH", "streams/receipts", {"concurrency": 1, "rate_per_minute": 60}).json()
+    then = shop("PATCH", "streams/receipts", {"rate_per_minute": None}).json()
+
+    assert (first["concurrency"], first["rate_per_minute"]) == (1, 60)
+    assert (then["concurrency"], then["rate_per_minute"]) == (1, None)
+    assert shop("PATCH", "streams/receipts", {"concurrency": 0}).status_code == 422
+
+
+def test_a_stream_that_is_drained_refuses_new_mail_until_it_takes_it_again(shop: Caller) -> None:
+    assert shop("POST", "streams/receipts/drain").json()["draining"]
+    refused = shop.post()
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "stream")
+
+    assert not shop("POST", "streams/receipts/undrain").json()["draining"]
+    assert shop.post().status_code == 201
+
+
+def test_dead_letters_are_requeued_and_ready_mail_is_taken_back_only_of_the_stream(shop: Caller) -> None:
+    ids = [shop.post(idempotency_key=f"order-{n}").json()["id"] for n in range(3)]
+    other = services.enqueue_message(
+        stream="password-resets", idempotency_key="reset", to="ada@example.com", subject="Reset", text="-"
+    ).message
+    Message.objects.filter(pk__in=[*ids[:2], other.pk]).update(status="failed", reason="400: no")
+
+    chosen = shop("POST", "streams/receipts/requeue", {"ids": [ids[0], other.pk]}).json()
+    rest = shop("POST", "streams/receipts/requeue", {"reason": "The provider is back."}).json()
+    taken_back = shop("POST", "streams/receipts/cancel", {}).json()
+
+    assert (chosen, rest, taken_back) == ({"messages": 1}, {"messages": 1}, {"messages": 3})
+    other.refresh_from_db()
+    assert other.status == "failed"
+    assert set(Message.objects.filter(pk__in=ids).values_list("status", flat=True)) == {"cancelled"}
+
+
+def test_levers_need_the_right_to_write() -> None:
+    reader = caller("receipts", can_write=False)
+
+    for method, path in [
+        ("PATCH", ""),
+        ("POST", "/drain"),
+        ("POST", "/undrain"),
+        ("POST", "/requeue"),
+        ("POST", "/cancel"),
+    ]:
+        assert reader(method, f"streams/receipts{path}", {}).status_code == 403
