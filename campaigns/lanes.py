@@ -13,8 +13,9 @@ from campaigns.mail import Turn
 logger = logging.getLogger(__name__)
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
-# An idle lane gives its connection back after so long; the first lane of a stream, which does the looking, keeps it.
+# One idle lane of a stream looks for work; the others give their connections back after so long and rest until they are woken.
 IDLE_CONNECTION = 10.0
+LONGEST_REST = 60.0
 
 
 class Bell:
@@ -103,6 +104,7 @@ class Lanes:
         self.wanted = 0
         self.threads: list[threading.Thread] = []
         self.busy: dict[str, float] = {}
+        self.scout: int | None = None
 
     def want(self, number: int) -> None:
         """Have so many threads from now on; those too many end after what they are doing."""
@@ -126,21 +128,35 @@ class Lanes:
         delivery = self.delivery()
         try:
             repeat(
-                lambda: self.send_next(delivery),
+                lambda: self.send_next(delivery, index),
                 until=lambda: self.stop.is_set() or index >= self.wanted,
                 bell=self.bell,
-                poll=self.poll,
-                keeps_connection=index == 0,
+                poll=lambda: self.rest_of(index),
+                keeps_connection=lambda: self.scout == index,
             )
         finally:
+            self.hand_over(index)
             delivery.provider.close()
             connection.close()
 
-    def send_next(self, delivery: Delivery) -> bool:
+    def rest_of(self, index: int) -> float:
+        """Return how long an idle lane rests: until the next look where it is the one that looks."""
+        if self.scout is None:
+            self.scout = index
+        return self.poll() if self.scout == index else LONGEST_REST
+
+    def hand_over(self, index: int) -> None:
+        """Have another lane look for work, if this one did."""
+        if self.scout == index:
+            self.scout = None
+            self.bell.ring()
+
+    def send_next(self, delivery: Delivery, index: int) -> bool:
         """Send one batch of whoever's turn it is; False when nobody waits."""
         turn = self.turns.next()
         if turn is None:
             return False
+        self.hand_over(index)
         me = threading.current_thread().name
         self.busy[me] = time.monotonic()
         try:
@@ -161,7 +177,7 @@ def repeat(
     until: Callable[[], bool],
     bell: Bell,
     poll: Callable[[], float],
-    keeps_connection: bool = True,
+    keeps_connection: Callable[[], bool] = lambda: True,
 ) -> None:
     """Call `step` until told to stop; rest when it had nothing to do, and longer each time that it fails."""
     failures = 0
@@ -188,7 +204,7 @@ def repeat(
         if busy:
             worked_at = time.monotonic()
             continue
-        if not keeps_connection and time.monotonic() - worked_at > IDLE_CONNECTION:
+        if not keeps_connection() and time.monotonic() - worked_at > IDLE_CONNECTION:
             connection.close()
         if not until():
-            bell.rest(min(poll() * max(failures, 1), 30), heard=heard)
+            bell.rest(min(poll() * max(failures, 1), LONGEST_REST), heard=heard)
