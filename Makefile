@@ -3,7 +3,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST_WORKERS ?= 2
+# One more than two cores: much of the suite waits for processes that wait for a lease.
+PYTEST_WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format bench
@@ -15,7 +16,7 @@ demo: $(VENV)/ready ## Send a campaign to 5,000 people of a simulated provider a
 	@DEBUG=1 $(BIN)/python manage.py demo $(ARGS)
 
 test: $(VENV)/ready ## Run the whole test suite (ARGS="tests/contacts -k import")
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal $(ARGS)
 
 lint: $(VENV)/ready ## Run every gate but the tests
 	@$(BIN)/ruff format --check .
