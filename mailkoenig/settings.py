@@ -156,6 +156,7 @@ EVENTS_SILENCE_AFTER = seconds("EVENTS_SILENCE_AFTER", 900)
 SENDER_CONCURRENCY = whole("SENDER_CONCURRENCY", 4)
 SENDER_POLL = seconds("SENDER_POLL", 0.5)
 SENDER_GRACE = seconds("SENDER_GRACE", 25)
+SENDER_NICE = whole("SENDER_NICE", 10, least=0)
 SENDER_MAX_CALL_BYTES = whole("SENDER_MAX_CALL_BYTES", 20_000_000)
 # When the provider's log is asked about a call without a clear answer, counted from when it became unclear.
 RESOLVER_WAITS = moments("RESOLVER_WAITS", "120,300,900,1800,3600")

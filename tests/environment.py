@@ -24,5 +24,6 @@ os.environ.update(
     # Only tests about it write the counts; a timer must not reach a test's database.
     WEBHOOK_COUNT_EVERY="86400",
     INSTANCE_FILE=str(COUNTS / "instance.json"),
+    SENDER_NICE="0",
     LOG_LEVEL="CRITICAL",
 )

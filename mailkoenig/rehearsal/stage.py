@@ -30,6 +30,7 @@ WORKER = {
     "SENDER_POLL": "0.1",
     "SENDER_CONCURRENCY": "2",
     "SENDER_GRACE": "5",
+    "SENDER_NICE": "0",
     "EVENTS_POLL_EVERY": "0",
     "EVENTS_POLL_OVERLAP": "60",
     "LOG_LEVEL": "INFO",

@@ -80,7 +80,7 @@ def api(scale: Scale) -> Part:
         say("api: alone")
         alone = accepted(secret, port=port, times=times)
         say("api: while a campaign is sent")
-        with worker(MAILGUN_API_URL=url):
+        with worker(MAILGUN_API_URL=url, SENDER_NICE="10"):
             Campaign.objects.filter(pk=campaign.pk).update(status="sending")
             eventually(lambda: campaign.recipients.filter(status="sent").exists(), within=60)
             beside = accepted(secret, port=port, times=times)

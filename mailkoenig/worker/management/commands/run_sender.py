@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -55,6 +56,9 @@ class Command(BaseCommand):
 
         signal.signal(signal.SIGTERM, end)
         signal.signal(signal.SIGINT, end)
+        # Who calls the web waits for its answer; a batch can come a moment later.
+        with suppress(OSError):
+            os.nice(settings.SENDER_NICE)
         logger.info("worker started", extra={"worker": worker})
         if options["once"]:
             sender.run_once()
