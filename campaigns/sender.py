@@ -30,7 +30,7 @@ LAST_MOMENT = 3.0
 LOOK_FOR_SIGNALS = 0.1
 CAMPAIGNS = "campaigns"
 BEAT_EVERY = 5.0
-# Who is woken needs to look less often: only what becomes due by itself is found by looking.
+# Who is woken needs to look less often: only what becomes due by itself is found by looking. So do chores.
 WOKEN_LOOKS_LESS = 4
 FORGET_AFTER = timedelta(days=1)
 
@@ -195,7 +195,7 @@ class Sender:
     def ask(self, chore: Callable[[], bool]) -> None:
         """Do a chore again and again until told to stop."""
         try:
-            repeat(chore, until=self.stop.is_set, bell=Bell(), poll=lambda: self.poll)
+            repeat(chore, until=self.stop.is_set, bell=Bell(), poll=lambda: self.poll * WOKEN_LOOKS_LESS)
         finally:
             connection.close()
 

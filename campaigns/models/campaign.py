@@ -92,7 +92,11 @@ class Campaign(models.Model):
             models.Index(
                 name="campaign_in_motion",
                 fields=["status", "scheduled_at"],
-                condition=Q(status__in=["scheduled", "sending"]),
+                condition=Q(status__in=["scheduled", "sending", "paused"]),
+            ),
+            # campaigns.sql.guard: those that were over within the last day.
+            models.Index(
+                name="campaign_over", fields=["finished_at"], condition=Q(finished_at__isnull=False)
             ),
         ]
         permissions = [
