@@ -5,24 +5,31 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0015_no_just_in_time_compilation'),
-        ('contacts', '0002_contact_indexes'),
+        ("campaigns", "0015_no_just_in_time_compilation"),
+        ("contacts", "0002_contact_indexes"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.RemoveIndex(
-            model_name='campaign',
-            name='campaign_in_motion',
+            model_name="campaign",
+            name="campaign_in_motion",
         ),
         migrations.AddIndex(
-            model_name='campaign',
-            index=models.Index(condition=models.Q(('status__in', ['scheduled', 'sending', 'paused'])), fields=['status', 'scheduled_at'], name='campaign_in_motion'),
+            model_name="campaign",
+            index=models.Index(
+                condition=models.Q(("status__in", ["scheduled", "sending", "paused"])),
+                fields=["status", "scheduled_at"],
+                name="campaign_in_motion",
+            ),
         ),
         migrations.AddIndex(
-            model_name='campaign',
-            index=models.Index(condition=models.Q(('finished_at__isnull', False)), fields=['finished_at'], name='campaign_over'),
+            model_name="campaign",
+            index=models.Index(
+                condition=models.Q(("finished_at__isnull", False)),
+                fields=["finished_at"],
+                name="campaign_over",
+            ),
         ),
     ]
