@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = (
         "Break things on purpose and count: everybody gets the mail once, nobody twice, nobody is lost. Each case has\n"
         "a database of its own, dropped at the end, a simulated Mailgun whose count is the judge, and real worker\n"
-        "processes. Nothing leaves this machine, and nothing of yours is touched. All cases take about two minutes on\n"
+        "processes. Nothing leaves this machine, and nothing of yours is touched. All cases take about three minutes on\n"
         "an idle machine; the logs of a case that fails are kept."
     )
     # Its processes have settings of their own.
