@@ -78,11 +78,6 @@ def text_reply(text: str, status: int = 200) -> Reply:
     return Reply(status, text.encode(), TEXT)
 
 
-def html_reply(text: str, status: int = 200) -> Reply:
-    """Answer with a page."""
-    return Reply(status, text.encode(), HTML)
-
-
 class Handler(BaseHTTPRequestHandler):
     """One connection: hands each request to the server's application."""
 
