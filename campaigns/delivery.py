@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from random import random
@@ -38,20 +38,25 @@ class Part(NamedTuple):
 
 @dataclass
 class Delivery:
-    """Sends one campaign's batches with one provider client; `persist` runs a transaction until the database takes it."""
+    """Sends batches with one provider client.
+
+    `persist` runs a transaction until the database takes it; what is much work for the database is done within `in_line`.
+    """
 
     provider: Provider
     worker: str
     persist: Callable[[Callable[[], object]], object]
     random: Callable[[], float] = random
     is_stopping: Callable[[], bool] = lambda: False
+    in_line: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def send_one(self, turn: Turn) -> bool:
         """Claim one batch, send it and settle it; False when there was nothing to claim."""
         probing = queue.probe(domain=turn.domain, wait=timedelta(seconds=settings.MAILGUN_CALL_TIMEOUT))
         batch = uuid4()
         most = self.provider.messages_per_call
-        people = turn.claim(batch=batch, worker=self.worker, probing=probing, most=most)
+        with self.in_line():
+            people = turn.claim(batch=batch, worker=self.worker, probing=probing, most=most)
         if not people:
             return False
         parts = [Part(batch, people)]
@@ -106,7 +111,7 @@ class Delivery:
 
     def begin(self, part: Part, mail: Mail, *, probing: bool) -> list[Job] | None:
         """Commit that the call begins, without those who left meanwhile; None when there is nothing to call for."""
-        with transaction.atomic():
+        with self.in_line(), transaction.atomic():
             if queue.lock(part.batch) != State.LEASED:
                 return None
             gone = mail.skip(batch=part.batch, ids=[person.id for person in part.people])
@@ -128,7 +133,7 @@ class Delivery:
 
         def write() -> None:
             parts.clear()
-            with transaction.atomic():
+            with self.in_line(), transaction.atomic():
                 state = queue.lock(part.batch)
                 if state == State.IN_FLIGHT:
                     parts.extend(self.act(part, mail, outcome))

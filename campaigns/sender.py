@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
@@ -14,6 +14,7 @@ from django.db import connection
 
 from campaigns import housekeeping, policy
 from campaigns.delivery import Delivery
+from campaigns.give_way import GiveWay
 from campaigns.installation import Gate
 from campaigns.lanes import DATABASE_AWAY, Bell, Lanes, repeat
 from campaigns.listener import Listener
@@ -60,6 +61,7 @@ class Sender:
         self.abort = threading.Event()
         self.signals = 0
         self.bell = Bell()
+        self.give_way = GiveWay()
         self.lanes: dict[str, Lanes] = {}
         self.listener = Listener(wake=self.wake, stop=self.stop)
         self.providers: list[Provider] = []
@@ -75,14 +77,22 @@ class Sender:
             return []
         if stream.name == CAMPAIGNS:
             return [CampaignTurn(found.campaign, found.domain) for found in queue.ready()]
-        return [MessageTurn(found.stream, found.domain) for found in messages.ready(stream.id)]
+        turns = [MessageTurn(found.stream, found.domain) for found in messages.ready(stream.id)]
+        if turns:
+            # Where nothing wakes us, this is how we hear of it.
+            self.give_way.note_other_mail()
+        return turns
 
-    def new_delivery(self) -> Delivery:
-        """Return what one thread sends with."""
+    def new_delivery(self, stream: str = "") -> Delivery:
+        """Return what one thread sends a stream's mail with."""
         provider = self.provider()
         self.providers.append(provider)
         return Delivery(
-            provider=provider, worker=self.worker, persist=self.persist, is_stopping=self.is_stopping
+            provider=provider,
+            worker=self.worker,
+            persist=self.persist,
+            is_stopping=self.is_stopping,
+            in_line=self.give_way.one_at_a_time if stream == CAMPAIGNS else nullcontext,
         )
 
     def turn(self, delivery: Delivery) -> bool:
@@ -140,6 +150,8 @@ class Sender:
 
     def wake(self, stream: str) -> None:
         """Look at once for what has become ready in a stream; in all of them where none is named."""
+        if stream not in ("", CAMPAIGNS):
+            self.give_way.note_other_mail()
         for name, lanes in list(self.lanes.items()):
             if stream in ("", name):
                 lanes.wake()
@@ -174,7 +186,7 @@ class Sender:
                 lanes = self.lanes[stream.name] = Lanes(
                     stream.name,
                     look=partial(self.ready, stream),
-                    delivery=self.new_delivery,
+                    delivery=partial(self.new_delivery, stream.name),
                     poll=self.pace,
                     stop=self.stop,
                 )
