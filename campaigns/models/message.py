@@ -3,11 +3,12 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from campaigns.models.campaign import Campaign
+from campaigns.models.queue_row import QueueRow
 from campaigns.models.sender import SenderDomain
 from campaigns.models.stream import Stream
 
 
-class Message(models.Model):
+class Message(QueueRow):
     """One mail to one person under the caller's own key: what it says and the job at once. `status` is the queue."""
 
     class Status(models.TextChoices):
@@ -35,7 +36,6 @@ class Message(models.Model):
         max_length=64, editable=False, help_text="SHA-256 over all that the caller gave."
     )
     email = models.CharField("to", max_length=254)
-    name = models.CharField(max_length=200, blank=True, default="", db_default="")
     sender = models.TextField("from", help_text="The From header.")
     reply_to = models.CharField(max_length=320, blank=True, default="", db_default="")
     subject = models.TextField()
@@ -62,43 +62,16 @@ class Message(models.Model):
     status = models.CharField(
         max_length=12, choices=Status, default=Status.PENDING, db_default=Status.PENDING
     )
-    reason = models.TextField(
-        blank=True, default="", db_default="", help_text="Why it failed, was not sent or waits."
-    )
-    batch = models.ForeignKey(
-        "campaigns.SendBatch",
-        null=True,
-        blank=True,
-        on_delete=models.DO_NOTHING,
-        related_name="messages",
-        db_constraint=False,
-        db_index=False,
-    )
-    # Also after it has been sent again: the mail may have reached this person twice.
-    unclear_batch_id = models.UUIDField(
-        null=True, blank=True, help_text="A batch before this one whose outcome was never cleared up."
-    )
-    locked_at = models.DateTimeField(null=True, blank=True)
-    locked_by = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - null while nobody holds it
-    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
-    next_attempt_at = models.DateTimeField(db_default=Now())
     due_at = models.DateTimeField(
         db_default=Now(),
         help_text="Since when it could have been sent; waits for another try do not move it.",
     )
     created_at = models.DateTimeField(db_default=Now())
-    sent_at = models.DateTimeField(null=True, blank=True, help_text="When the provider took it.")
-    delivered_at = models.DateTimeField(null=True, blank=True)
-    opened_at = models.DateTimeField(null=True, blank=True, help_text="First opened by a person.")
-    clicked_at = models.DateTimeField(null=True, blank=True, help_text="First clicked by a person.")
-    machine_opened_at = models.DateTimeField(
-        null=True, blank=True, help_text="First fetched by a mail program or scanner."
-    )
-    machine_clicked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         db_table = "email_jobs"
         constraints = [
+            *QueueRow.Meta.constraints,
             models.CheckConstraint(
                 name="message_status_is_known",
                 condition=Q(
@@ -117,17 +90,6 @@ class Message(models.Model):
                         "unknown",
                     ]
                 ),
-            ),
-            models.CheckConstraint(
-                name="message_leased_only_while_sending",
-                condition=Q(
-                    status="sending", locked_at__isnull=False, locked_by__isnull=False, batch__isnull=False
-                )
-                | (~Q(status="sending") & Q(locked_at__isnull=True, locked_by__isnull=True)),
-            ),
-            models.CheckConstraint(
-                name="message_unknown_names_its_batch",
-                condition=~Q(status="unknown") | Q(batch__isnull=False),
             ),
             models.CheckConstraint(
                 name="message_not_sent_says_why",

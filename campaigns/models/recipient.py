@@ -1,12 +1,12 @@
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from campaigns.models.campaign import Campaign
+from campaigns.models.queue_row import QueueRow
 from contacts.models import Contact
 
 
-class Recipient(models.Model):
+class Recipient(QueueRow):
     """One contact's copy of one campaign: the snapshot and the job at once. `status` is the queue."""
 
     class Status(models.TextChoices):
@@ -28,43 +28,14 @@ class Recipient(models.Model):
     contact = models.ForeignKey(
         Contact, null=True, on_delete=models.SET_NULL, related_name="recipients", db_constraint=False
     )
-    email = models.CharField(max_length=254)
-    name = models.CharField(max_length=200, blank=True, default="", db_default="")
     status = models.CharField(
         max_length=12, choices=Status, default=Status.PENDING, db_default=Status.PENDING
     )
-    reason = models.TextField(
-        blank=True, default="", db_default="", help_text="Why it failed, was skipped or waits."
-    )
-    batch = models.ForeignKey(
-        "campaigns.SendBatch",
-        null=True,
-        blank=True,
-        on_delete=models.DO_NOTHING,
-        related_name="recipients",
-        db_constraint=False,
-        db_index=False,
-    )
-    # Also after it has been sent again: the mail may have reached this person twice.
-    unclear_batch_id = models.UUIDField(
-        null=True, blank=True, help_text="A batch before this one whose outcome was never cleared up."
-    )
-    locked_at = models.DateTimeField(null=True, blank=True)
-    locked_by = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - the article's column: null while nobody holds it
-    attempts = models.PositiveSmallIntegerField(default=0, db_default=0)
-    next_attempt_at = models.DateTimeField(db_default=Now())
-    sent_at = models.DateTimeField(null=True, blank=True, help_text="When the provider took it.")
-    delivered_at = models.DateTimeField(null=True, blank=True)
-    opened_at = models.DateTimeField(null=True, blank=True, help_text="First opened by a person.")
-    clicked_at = models.DateTimeField(null=True, blank=True, help_text="First clicked by a person.")
-    machine_opened_at = models.DateTimeField(
-        null=True, blank=True, help_text="First fetched by a mail program or scanner."
-    )
-    machine_clicked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         db_table = "campaign_recipients"
         constraints = [
+            *QueueRow.Meta.constraints,
             models.UniqueConstraint(fields=["campaign", "contact"], name="recipient_once_per_campaign"),
             models.CheckConstraint(
                 name="recipient_status_is_known",
@@ -82,17 +53,6 @@ class Recipient(models.Model):
                         "unknown",
                     ]
                 ),
-            ),
-            models.CheckConstraint(
-                name="recipient_leased_only_while_sending",
-                condition=Q(
-                    status="sending", locked_at__isnull=False, locked_by__isnull=False, batch__isnull=False
-                )
-                | (~Q(status="sending") & Q(locked_at__isnull=True, locked_by__isnull=True)),
-            ),
-            models.CheckConstraint(
-                name="recipient_unknown_names_its_batch",
-                condition=~Q(status="unknown") | Q(batch__isnull=False),
             ),
             models.CheckConstraint(
                 name="recipient_failed_or_skipped_says_why",

@@ -26,7 +26,7 @@ class ApiTokenAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has
     empty_text = (
         "A shop or another program needs one to hand in mail over HTTP. It is shown once, when it is made."
     )
-    fieldsets = [(None, {"fields": ["name", "streams", "all_streams", "holds_contacts"]}),
+    fieldsets = [(None, {"fields": ["name", "streams", "all_streams", "holds_contacts", "can_stop_sending"]}),
                  ("How", {"fields": ["can_read", "can_write", "rate_per_minute"]})]  # fmt: skip
     looked_at = [
         (None, {"fields": ["name", "token", "state", "what", "rate_per_minute"]}),

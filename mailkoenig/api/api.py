@@ -8,10 +8,10 @@ from ninja import NinjaAPI
 from ninja.openapi.docs import Swagger
 from ninja.renderers import BaseRenderer
 
-from mailkoenig.api.door import StrictJson, Token
+from mailkoenig.api.door import StrictJson, Token, refuse_unknown_parameters
 from mailkoenig.api.problems import CONTENT_TYPE, answer_with_problems
 from mailkoenig.api.schemas.base import ProblemOut
-from mailkoenig.api.views import campaigns, events, messages, people, streams
+from mailkoenig.api.views import campaigns, events, messages, people, sending, streams
 
 ABOUT = """Mail for shops and other programs: one call, one key, one clear answer.
 
@@ -93,9 +93,11 @@ api = Api(
     ),
 )
 answer_with_problems(api)
+api.add_decorator(refuse_unknown_parameters)
 api.add_router("/messages", messages.router)
 api.add_router("/contacts", people.contacts)
 api.add_router("/lists", people.lists)
 api.add_router("/campaigns", campaigns.router)
 api.add_router("/events", events.router)
 api.add_router("/streams", streams.router)
+api.add_router("/sending", sending.router)

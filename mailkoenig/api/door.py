@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -78,6 +80,24 @@ def take_body(request: HttpRequest) -> None:
         raise Problem(400, "The body ended early.") from error
     if request.body and request.content_type != "application/json":
         raise Problem(415, "The body must be JSON: send Content-Type: application/json.")
+
+
+def refuse_unknown_parameters(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse a parameter that an operation does not know: passed over, a misspelt filter would answer with everything."""
+
+    @wraps(view)
+    def strict(request: HttpRequest, *args: Any, **given: Any) -> Any:
+        known = list(type(given["filters"]).model_fields) if "filters" in given else []
+        unknown = [(name, "There is no such parameter.") for name in request.GET if name not in known]
+        if unknown:
+            there = f"there are {', '.join(known)}" if known else "there are none here"
+            names = ", ".join(name for name, _ in unknown[:3])
+            raise Problem(
+                422, f"{names}: There is no such parameter; {there}.", kind="refused", errors=unknown
+            )
+        return view(request, *args, **given)
+
+    return strict
 
 
 def refuse_unstorable(request: HttpRequest) -> None:
@@ -161,6 +181,16 @@ def check_contacts(holder: sql.Holder) -> None:
         raise Problem(
             403,
             "This token is not for contacts and lists: make one that is, in the admin under API tokens.",
+            kind="not-held",
+        )
+
+
+def check_sending(holder: sql.Holder) -> None:
+    """Raise Problem where a token may not stop all sending, nor let it go on."""
+    if not holder.can_stop_sending:
+        raise Problem(
+            403,
+            "This token may not stop all sending: make one that may, in the admin under API tokens.",
             kind="not-held",
         )
 

@@ -26,6 +26,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the st
             "streams",
             "all_streams",
             "holds_contacts",
+            "can_stop_sending",
             "can_read",
             "can_write",
             "rate_per_minute",
@@ -47,8 +48,13 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the st
         cleaned = super().clean() or {}
         if self.instance.pk:
             return cleaned  # a token stays as it was made
-        if not (cleaned.get("streams") or cleaned.get("all_streams") or cleaned.get("holds_contacts")):
-            self.add_error("streams", "Choose what it is for: a stream, all streams, or contacts and lists.")
+        if not any(
+            cleaned.get(name) for name in ("streams", "all_streams", "holds_contacts", "can_stop_sending")
+        ):
+            self.add_error(
+                "streams",
+                "Choose what it is for: a stream, all streams, contacts and lists, or the emergency stop.",
+            )
         if not (cleaned.get("can_read") or cleaned.get("can_write")):
             self.add_error("can_read", "Let it read, write or both.")
         return cleaned

@@ -37,6 +37,12 @@ class ApiToken(models.Model):
         db_default=False,
         help_text="It may see and change people and lists.",
     )
+    can_stop_sending = models.BooleanField(
+        "may stop all sending",
+        default=False,
+        db_default=False,
+        help_text="The emergency stop, and its end. For a watchman, not for a shop.",
+    )
     can_read = models.BooleanField("may read", default=True, db_default=True)
     can_write = models.BooleanField("may write", default=True, db_default=True)
     rate_per_minute = models.PositiveIntegerField(

@@ -61,5 +61,6 @@ def scope(token: ApiToken) -> str:
         *(["all transactional streams"] if token.all_streams else []),
         *chosen,
         *(["contacts and lists"] if token.holds_contacts else []),
+        *(["the stop of all sending"] if token.can_stop_sending else []),
     ]
     return f"may {verbs or 'do nothing'}: {', '.join(what) or 'nothing yet'}"

@@ -24,7 +24,7 @@ WITH quick AS MATERIALIZED (
       AND (t.requests < t.rate_per_minute OR t.minute_began_at <= statement_timestamp() - interval '1 minute')
     RETURNING t.id
 )
-SELECT t.id, t.name, t.can_read, t.can_write, t.holds_contacts,
+SELECT t.id, t.name, t.can_read, t.can_write, t.holds_contacts, t.can_stop_sending,
        ARRAY(
            SELECT s.name FROM streams AS s
            WHERE (t.all_streams AND s.kind = 'transactional')
@@ -49,6 +49,7 @@ class Holder(NamedTuple):
     can_read: bool
     can_write: bool
     holds_contacts: bool
+    can_stop_sending: bool
     streams: list[str]
     holds_campaigns: bool
     is_within_rate: bool

@@ -58,6 +58,17 @@ class PauseIn(Body):
     reason: str = Field(min_length=1, max_length=500, examples=["The provider asks us to wait."])
 
 
+class SendingOut(Schema):
+    stopped: bool
+    stopped_at: datetime | None
+    stopped_by: str
+    reason: str
+
+
+class GoOnIn(Body):
+    reason: str = Field("", max_length=500, description="For the audit trail.")
+
+
 class LimitsIn(Body):
     concurrency: int | None = Field(None, ge=1, le=1000, description="Calls at a time, over all workers.")
     rate_per_minute: int | None = Field(None, ge=1, le=10_000_000, description="Null for no limit.")

@@ -28,6 +28,15 @@ def test_a_token_is_made_printed_once_listed_and_revoked(domain: object, capsys:
     assert shop("GET", "messages").status_code == 401
 
 
+def test_a_token_for_the_emergency_stop_may_nothing_else(capsys: Out) -> None:
+    call_command("api_token", "create", "watchman", "--emergency-stop")
+    watchman = Caller(capsys.readouterr().out.strip())
+
+    assert watchman("POST", "sending/stop", {"reason": "Leak"}).json()["stopped"] is True
+    assert watchman("GET", "streams").json() == {"items": []}
+    assert watchman.post().status_code == 403
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -40,7 +40,13 @@ def everything(domain: SenderDomain) -> Iterator[str]:
     ends = (request_started, request_finished)
     for signal in ends:
         signal.disconnect(close_old_connections)
-    yield make_token(streams=("campaigns",), all_streams=True, holds_contacts=True, rate_per_minute=100_000)
+    yield make_token(
+        streams=("campaigns",),
+        all_streams=True,
+        holds_contacts=True,
+        can_stop_sending=True,
+        rate_per_minute=100_000,
+    )
     for signal in ends:
         signal.connect(close_old_connections)
 

@@ -162,3 +162,17 @@ def test_no_secret_and_no_address_is_logged(
 
 def test_answers_are_kept_by_no_cache(shop: Caller) -> None:
     assert shop.post().headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [("messages?recipient=a@example.com", "stream, status, to"), ("streams?name=x", "none")],
+)
+def test_a_misspelt_parameter_is_refused_rather_than_passed_over(shop: Caller, path: str, known: str) -> None:
+    refused = shop("GET", path)
+
+    assert is_problem(refused, 422)
+    assert refused.json()["errors"] == [
+        {"field": path.partition("?")[2].partition("=")[0], "message": "There is no such parameter."}
+    ]
+    assert known in refused.json()["detail"]

@@ -32,6 +32,9 @@ class Command(BaseCommand):
             "--all-streams", action="store_true", help="create: it holds all transactional streams"
         )
         parser.add_argument("--contacts", action="store_true", help="create: it holds contacts and lists")
+        parser.add_argument(
+            "--emergency-stop", action="store_true", help="create: it may stop all sending, and let it go on"
+        )
         only = parser.add_mutually_exclusive_group()
         only.add_argument("--read-only", action="store_true", help="create: it may not write")
         only.add_argument("--write-only", action="store_true", help="create: it may not read")
@@ -53,14 +56,17 @@ class Command(BaseCommand):
                 self.show(as_json=options["json"])
 
     def create(self, name: str, options: dict[str, Any]) -> None:
-        if not (options["stream"] or options["all_streams"] or options["contacts"]):
-            raise UserError("Say what it is for: --stream NAME, --all-streams or --contacts.")
+        if not any(options[name] for name in ("stream", "all_streams", "contacts", "emergency_stop")):
+            raise UserError(
+                "Say what it is for: --stream NAME, --all-streams, --contacts or --emergency-stop."
+            )
         if not 1 <= options["rate"] <= 100_000:
             raise UserError("--rate must be 1 to 100,000 requests a minute.")
         token = ApiToken(
             name=name[:60],
             all_streams=options["all_streams"],
             holds_contacts=options["contacts"],
+            can_stop_sending=options["emergency_stop"],
             can_read=not options["write_only"],
             can_write=not options["read_only"],
             rate_per_minute=options["rate"],
