@@ -15,10 +15,6 @@ from mailkoenig.lib import audit
 
 logger = logging.getLogger(__name__)
 
-# From this many new rows on the planner is told about them at once: at the beginning and at the end of a list, as it reads
-# as long for that as a chunk takes.
-WORTH_ANALYZING = 10_000
-
 
 def recover() -> bool:
     """Settle what dead workers left behind; True when there was any.
@@ -80,7 +76,8 @@ def take_snapshot(*, limit: int = snapshot.CHUNK) -> bool:
             snapshot.advance(campaign=at.campaign, list_id=following, contact=0)
         else:
             snapshot.finish(at.campaign)
-    is_long_list = at.contact > 0 or chunk.taken >= WORTH_ANALYZING
+    # At the beginning and at the end of a list only, as it reads as long for that as a chunk takes.
+    is_long_list = at.contact > 0 or chunk.taken >= snapshot.WORTH_ANALYZING
     if is_long_list and (at.contact == 0 or is_end_of_list):
         snapshot.analyze()
     return True

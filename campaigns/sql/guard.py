@@ -6,12 +6,16 @@ from typing import NamedTuple
 
 from mailkoenig.lib import db
 
-# One process looks at a campaign at a time, and not again before the wait is over. What was sent a day ago has its results.
+# One process looks at a campaign at a time, and not again before the wait is over; nor while its snapshot is taken. What was sent a day ago has its results.
 TURN = """
-UPDATE campaigns SET guarded_at = statement_timestamp()
-WHERE (status IN ('sending', 'paused') OR finished_at > statement_timestamp() - interval '1 day')
-  AND (guarded_at IS NULL OR guarded_at <= statement_timestamp() - %(wait)s)
-RETURNING id
+WITH due AS MATERIALIZED (
+    SELECT id FROM campaigns
+    WHERE (status IN ('sending', 'paused') OR finished_at > statement_timestamp() - interval '1 day')
+      AND (guarded_at IS NULL OR guarded_at <= statement_timestamp() - %(wait)s)
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE campaigns AS c SET guarded_at = statement_timestamp() FROM due WHERE c.id = due.id
+RETURNING c.id
 """
 
 
