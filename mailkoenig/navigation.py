@@ -34,6 +34,7 @@ ROOMS: dict[str, tuple[Room, ...]] = {
         Room("Messages", "mail", "campaigns.message"),
         Room("Sender domains", "dns", "campaigns.senderdomain"),
         Room("Batches", "stacks", "campaigns.sendbatch"),
+        Room("Alerts", "notifications", "monitoring.alert"),
     ),
     "What came back": (
         Room("Events", "mark_email_read", "events.event"),

@@ -41,6 +41,7 @@ ROLES = {
         "campaigns.stop_everything",
         "campaigns.settle_unclearbatch",
         "events.view_pollcursor",
+        "monitoring.view_alert",
         "api.view_apitoken",
         "api.change_apitoken",
     ),

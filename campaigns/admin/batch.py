@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from campaigns.admin.words import BATCH, badge, link, shortened, when
-from campaigns.models import SendBatch
+from campaigns.models import Message, SendBatch
 from mailkoenig.lib.admin import MachineAdmin
 
 
@@ -30,7 +30,7 @@ class SendBatchAdmin(MachineAdmin):
     list_display = [
         "claimed",
         "outcome",
-        "campaign",
+        "about",
         "domain",
         "size",
         "accepted",
@@ -45,13 +45,13 @@ class SendBatchAdmin(MachineAdmin):
     empty_text = "Each call to the provider shows here with its people, its answer and how long it took."
     fieldsets = [
         (None, {"fields": ["id", "outcome", "answer", "size", "accepted"]}),
-        ("About", {"fields": ["campaign_link", "stream", "domain", "worker", "provider_id"]}),
+        ("About", {"fields": ["about_link", "stream", "domain", "worker", "provider_id"]}),
         ("When", {"fields": ["claimed", "started", "settled", "took", "lease_expires_at", "evidence_at"]}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SendBatch]:
         found: QuerySet[SendBatch] = super().get_queryset(request)
-        return found.select_related("campaign", "domain").defer("campaign__body")
+        return found.select_related("campaign", "domain", "stream").defer("campaign__body")
 
     @admin.display(description="State")
     def outcome(self, batch: SendBatch) -> SafeString:
@@ -80,8 +80,18 @@ class SendBatchAdmin(MachineAdmin):
             return None
         return f"{(batch.settled_at - batch.started_at) / timedelta(seconds=1):,.1f} s"
 
-    @admin.display(description="Campaign")
-    def campaign_link(self, batch: SendBatch) -> SafeString | None:
-        if batch.campaign_id is None:
-            return None
-        return link(str(batch.campaign), reverse("admin:campaigns_campaign_change", args=[batch.campaign_id]))
+    @admin.display(description="Mail")
+    def about(self, batch: SendBatch) -> str:
+        return str(batch.campaign) if batch.campaign_id else f"stream {batch.stream}"
+
+    @admin.display(description="Mail")
+    def about_link(self, batch: SendBatch) -> SafeString | str:
+        if batch.campaign_id:
+            url = reverse("admin:campaigns_campaign_change", args=[batch.campaign_id])
+            return link(str(batch.campaign), url)
+        if batch.message_id is None:
+            return "several messages"
+        message = Message.objects.filter(pk=batch.message_id).only("idempotency_key").first()
+        if message is None:
+            return "a message that is no longer kept"
+        return link(str(message), reverse("admin:campaigns_message_change", args=[message.pk]))

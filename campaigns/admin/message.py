@@ -5,11 +5,12 @@ from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
+from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString
 
 from campaigns import services
@@ -18,12 +19,13 @@ from campaigns.admin.levers import Lever, LeverAdmin
 from campaigns.admin.message_filters import AgeFilter, StatusFilter, StreamFilter
 from campaigns.admin.preview import POLICY
 from campaigns.admin.words import MESSAGE, badge, link, shortened, when
-from campaigns.models import Message, SentMessage
+from campaigns.models import Attachment, Message, SendBatch, SentMessage
 from campaigns.sql import letters as sql
 from mailkoenig.lib.admin import CappedList, MachineAdmin
 
 Status = Message.Status
 PERSONAL = ("email", "name", "reply_to", "subject", "metadata", "headers", "files")
+MOST_CALLS = 50
 NOT_REPORTED = "not reported"
 NOT_SHOWN = "not shown: you may not see people"
 
@@ -187,8 +189,17 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     @admin.display(description="Attachments")
     def files(self, message: Message) -> SafeString | str:
         found = sql.files(message.pk)
-        lines = ((file.name, file.content_type, filesizeformat(file.size)) for file in found)
-        return format_html_join("", "<div>{} ({}, {})</div>", lines) if found else "none"
+        lines = (
+            (
+                reverse("admin:campaigns_message_file", args=[message.pk, file.id]),
+                file.name,
+                file.content_type,
+                filesizeformat(file.size),
+            )
+            for file in found
+        )
+        one = '<div><a class="mk-link" href="{}">{}</a> ({}, {})</div>'
+        return format_html_join("", one, lines) if found else "none"
 
     @admin.display(description="Not after")
     def expires(self, message: Message) -> SafeString | str:
@@ -216,17 +227,21 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
 
     @admin.display(description="Calls to the provider")
     def calls(self, message: Message) -> SafeString | str:
-        """Show the calls that it is known to have been in; of one that was not accepted only the words stay."""
-        found = [batch for batch in (message.batch_id, message.unclear_batch_id) if batch]
-        lines = (
-            (reverse("admin:campaigns_sendbatch_change", args=[batch]), str(batch), note)
-            for batch, note in zip(found, ("", " (its outcome was never cleared up)"), strict=False)
-        )
-        return (
-            format_html_join("", '<div><a class="mk-link" href="{}">{}</a>{}</div>', lines)
-            if found
-            else "none on record: what was not accepted leaves its words only"
-        )
+        """Show every call that it was in, the newest first, and what each was answered."""
+        known = [batch for batch in (message.batch_id, message.unclear_batch_id) if batch]
+        found = SendBatch.objects.filter(Q(message_id=message.pk) | Q(pk__in=known)).order_by("-claimed_at")
+        lines = [
+            (
+                when(batch.started_at or batch.claimed_at),
+                reverse("admin:campaigns_sendbatch_change", args=[batch.pk]),
+                batch.get_state_display().lower(),
+                shortened(batch.answer, length=120),
+            )
+            for batch in found[:MOST_CALLS]
+        ]
+        if not lines:
+            return "none yet"
+        return format_html_join("", '<div>{} <a class="mk-link" href="{}">{}</a> {}</div>', lines)
 
     @admin.display(description="In the ledger")
     def ledger(self, message: Message) -> SafeString | str:
@@ -234,14 +249,30 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         return (when(sent.accepted_at) if sent else None) or "no: it was never accepted"
 
     def get_urls(self) -> list[Any]:
-        own = path(
-            "<path:object_id>/html/", self.admin_site.admin_view(self.html), name="campaigns_message_html"
-        )
-        return [own, *super().get_urls()]
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:object_id>/html/", view(self.html), name="campaigns_message_html"),
+            path("<int:object_id>/file/<int:file>/", view(self.file), name="campaigns_message_file"),
+        ]
+        return [*own, *super().get_urls()]
 
-    def html(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def file(self, request: HttpRequest, object_id: int, file: int) -> HttpResponse:
+        """Return an attachment to be saved; whatever it is, no browser opens it as a page of ours."""
+        if not self.has_view_permission(request) or not may_see_people(request):
+            raise PermissionDenied
+        found = Attachment.objects.filter(pk=file, message=object_id).first()
+        if found is None:
+            return HttpResponse("There is no such attachment.", status=404, content_type="text/plain")
+        headers = {
+            "Content-Disposition": content_disposition_header(True, found.name) or "attachment",
+            "Content-Security-Policy": "sandbox",
+            "Cache-Control": "no-store",
+        }
+        return HttpResponse(bytes(found.content), content_type="application/octet-stream", headers=headers)
+
+    def html(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Return the HTML part alone, for the frame: nothing in it runs and no link of it leads anywhere."""
-        message: Message | None = self.get_object(request, object_id)
+        message: Message | None = self.get_object(request, str(object_id))
         if not self.has_view_permission(request, message) or not may_see_people(request):
             raise PermissionDenied
         if message is None:

@@ -23,6 +23,10 @@ class SendBatch(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     stream = models.ForeignKey(Stream, on_delete=models.PROTECT, related_name="batches", db_index=False)
     campaign = models.ForeignKey(Campaign, null=True, on_delete=models.CASCADE, related_name="batches")
+    # No foreign key: a message is pruned before its calls, and messages already point here.
+    message_id = models.BigIntegerField(
+        null=True, blank=True, help_text="The message, where it holds one alone: every call that it was in."
+    )
     domain = models.ForeignKey(SenderDomain, on_delete=models.PROTECT, related_name="batches", db_index=False)
     worker = models.CharField(max_length=200)
     state = models.CharField(max_length=9, choices=State, default=State.LEASED, db_default=State.LEASED)
@@ -103,9 +107,9 @@ class SendBatch(models.Model):
             models.Index(
                 name="batch_open", fields=["lease_expires_at"], condition=Q(state__in=["leased", "in_flight"])
             ),
-            # the admin's list of calls, the newest first.
             # The function stream_room: what went out within the last minute.
             models.Index(name="batch_recent", fields=["stream", "started_at"]),
+            # the admin's list of calls, the newest first.
             models.Index(name="batch_newest", fields=["-claimed_at"]),
             # campaigns.reports.ALL_SILENT: the few of campaigns among those of messages.
             models.Index(
@@ -113,6 +117,10 @@ class SendBatch(models.Model):
             ),
             # campaigns.sql.unclear.ASK: the few whose outcome is not known.
             models.Index(name="batch_unclear", fields=["next_ask_at"], condition=Q(state="unknown")),
+            # the admin's page of a message.
+            models.Index(
+                name="batch_of_message", fields=["message_id"], condition=Q(message_id__isnull=False)
+            ),
             # events find the batch of a message that carries no variables of ours.
             models.Index(name="batch_provider_id", fields=["provider_id"], condition=~Q(provider_id="")),
         ]

@@ -105,13 +105,14 @@ def deaths(stream: int) -> list[Death]:
 
 
 FILES = """
-SELECT name, content_type, octet_length(content) FROM email_attachments WHERE message_id = %(message)s ORDER BY id
+SELECT id, name, content_type, octet_length(content) FROM email_attachments WHERE message_id = %(message)s ORDER BY id
 """
 
 
 class File(NamedTuple):
     """An attachment without its content, and how many bytes that has."""
 
+    id: int
     name: str
     content_type: str
     size: int

@@ -177,10 +177,12 @@ WITH turn AS MATERIALIZED (
     ) AS first
     LIMIT coalesce((SELECT size FROM turn), 0)
 ), batch AS (
-    INSERT INTO send_batches (id, stream_id, campaign_id, domain_id, worker, state, size, claimed_at, lease_expires_at)
-    SELECT %(batch)s, stream_id, NULL, domain_id, %(worker)s, 'leased', (SELECT count(*) FROM due),
-           statement_timestamp(), statement_timestamp() + lease
-    FROM turn WHERE EXISTS (SELECT FROM due)
+    INSERT INTO send_batches (
+        id, stream_id, campaign_id, message_id, domain_id, worker, state, size, claimed_at, lease_expires_at)
+    SELECT %(batch)s, stream_id, NULL, CASE WHEN held.messages = 1 THEN held.message END, domain_id, %(worker)s, 'leased',
+           held.messages, statement_timestamp(), statement_timestamp() + lease
+    FROM turn, (SELECT count(*) AS messages, min(id) AS message FROM due) AS held
+    WHERE held.messages > 0
 )
 UPDATE email_jobs AS j
 SET status = 'sending', batch_id = %(batch)s, locked_by = %(worker)s, locked_at = statement_timestamp(),

@@ -73,6 +73,12 @@ def test_a_429_is_waited_for_with_few_calls_and_holds_no_other_domain(simulator:
 
     assert len(simulator.calls) <= 6
     assert set(copies(simulator).values()) == {1}
+    # What each was answered, try by try, is on record.
+    calls = SendBatch.objects.values_list("message_id", "state")
+    assert {message for message, state in calls if state == "accepted"} == set(
+        Message.objects.values_list("pk", flat=True)
+    )
+    assert "returned" in {state for _, state in calls}
 
 
 def test_killed_after_acceptance_it_is_settled_from_the_providers_log(simulator: Simulator) -> None:

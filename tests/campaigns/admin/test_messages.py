@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.models import Attachment, Message, MessageTemplate, Stream
+from campaigns.models import Attachment, Message, MessageTemplate, SendBatch, Stream
 from campaigns.sql import letters
 from events.models import Event
 from tests.campaigns.admin.conftest import SignIn
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 LIST = reverse("admin:campaigns_message_changelist")
 TEMPLATES = reverse("admin:campaigns_messagetemplate_changelist")
 ADD = reverse("admin:campaigns_messagetemplate_add")
+CALL = "admin:campaigns_sendbatch_change"
 WRITTEN = {
     "name": "receipt",
     "subject": "Order {{ order }}",
@@ -110,6 +111,47 @@ def test_it_shows_what_it_says_and_all_that_happened(operator: Client) -> None:
         assert words in shown
     assert 'sandbox=""' in shown
     assert page(message, "html") in shown
+
+
+def test_every_call_that_it_was_in_is_shown_with_its_answer(operator: Client) -> None:
+    message = MessageFactory.create(reason="Too many requests")
+    for state, answer in (("returned", "429 Slow down"), ("accepted", "Queued")):
+        call(message_id=message.pk, domain=message.domain, state=state, answer=answer)
+    other = call(message_id=message.pk + 1, domain=message.domain, answer="Of another")
+
+    shown = text(operator, page(message))
+
+    assert "429 Slow down" in shown
+    assert "Queued" in shown
+    assert "Of another" not in shown
+    own = SendBatch.objects.filter(message_id=message.pk)[0]
+    assert message.idempotency_key in text(operator, reverse(CALL, args=[own.pk]))
+    assert "no longer kept" in text(operator, reverse(CALL, args=[other.pk]))
+
+
+def call(**values: object) -> SendBatch:
+    made: SendBatch = SendBatchFactory.create(campaign=None, **values)
+    return made
+
+
+def test_an_attachment_is_saved_and_never_opened_as_a_page(operator: Client, sign_in: SignIn) -> None:
+    message, other = MessageFactory.create(), MessageFactory.create()
+    kept = Attachment.objects.create(
+        message=message, name="a.html", content_type="text/html", content=b"<script>alert(1)</script>"
+    )
+    address = reverse("admin:campaigns_message_file", args=[message.pk, kept.pk])
+
+    assert address in text(operator, page(message))
+    answer = operator.get(address)
+
+    assert answer.content == b"<script>alert(1)</script>"
+    assert answer["Content-Disposition"] == 'attachment; filename="a.html"'
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert answer["Content-Security-Policy"] == "sandbox"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    elsewhere = reverse("admin:campaigns_message_file", args=[other.pk, kept.pk])
+    assert operator.get(elsewhere).status_code == 404
+    assert sign_in("", "campaigns.view_message").get(address).status_code == 403
 
 
 def test_the_mail_runs_nothing_and_fetches_nothing(operator: Client) -> None:
