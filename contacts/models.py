@@ -160,6 +160,23 @@ class Suppression(models.Model):
         return f"{self.address}: {self.reason}"
 
 
+class ErasedSuppression(models.Model):
+    """A suppression of somebody who was erased: it stands again once the address comes back (`contacts.erasing`)."""
+
+    digest = models.BinaryField(unique=True, help_text="HMAC-SHA256 of the address under ERASURE_KEY.")
+    scope = models.CharField(max_length=9, choices=Suppression.Scope)
+    reason = models.CharField(max_length=12, choices=Suppression.Reason)
+    created_at = models.DateTimeField(help_text="Since when it stood.")
+    erased_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "erased_suppressions"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"somebody erased: {self.reason}"
+
+
 class ContactImport(models.Model):
     """One file of contacts and what became of its rows."""
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from contacts import sql
+from contacts import erasing, sql
 from contacts.attributes import check
 from contacts.importing.rows import tidy_name
 from contacts.importing.services import refuse_bad_list_name
@@ -98,6 +98,7 @@ def save(contact: Contact, *, fields: Collection[str] | None = None) -> None:
     """
     contact.email = normalise(contact.email)
     with transaction.atomic():
+        erasing.recall([contact.email])
         if fields is None:
             contact.save()
         else:
@@ -163,6 +164,7 @@ def add_members(contact_list: ContactList, *, addresses: Sequence[str]) -> int:
     """
     people = [normalise(address) for address in addresses]
     with transaction.atomic():
+        erasing.recall(people)
         if sql.add(people):
             sql.shadow(people)
         return sql.enlist(people, list_id=contact_list.pk)

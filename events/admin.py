@@ -3,21 +3,73 @@
 import json
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from campaigns.admin.levers import Lever, LeverAdmin
 from campaigns.admin.message import MessageAdmin
 from campaigns.models import Message
+from campaigns.services import NotErasable
+from contacts.admin.contact import ContactAdmin
 from contacts.models import Contact
+from events import erasing
 from events.models import Event, PollCursor
 from mailkoenig.lib.admin import MachineAdmin
 from mailkoenig.lib.marks import Look, badge, link, shortened, when
 from mailkoenig.providers.mailgun.payload import is_machine
 from mailkoenig.providers.types import EventType
+
+admin.site.unregister(Contact)
+
+
+@admin.register(Contact)
+class ErasableContactAdmin(LeverAdmin, ContactAdmin):
+    """The contacts' own pages, which know nothing of mail and events, with the one act on top that reaches all of them."""
+
+    levers = {
+        "erase": Lever(
+            "Erase for good",
+            "Erase for good",
+            "person_remove",
+            lambda contact: [
+                f"Erase {contact} everywhere: the contact, the messages to this address, and what the provider reported.",
+                "Campaigns keep their numbers and lose the name. What stands against mailing this address still stands, "
+                "kept so that nobody can read it.",
+            ],
+            "This can't be taken back.",
+            lambda contact, reason, by: any(erasing.erase(contact.email, by=by)),
+            "erased.",
+            is_danger=True,
+        )
+    }
+
+    def may_pull(self, request: HttpRequest, row: Any) -> bool:
+        return bool(self.has_delete_permission(request, row))
+
+    def pull(self, request: HttpRequest, object_id: str, *, name: str) -> HttpResponse:
+        try:
+            response = super().pull(request, object_id, name=name)
+        except NotErasable as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(self.address("change", object_id))
+        if request.method == "POST" and not Contact.objects.filter(pk=object_id).exists():
+            return HttpResponseRedirect(self.address("changelist"))
+        return response
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        response = super().render_change_form(request, context, *args, **kwargs)
+        contact: Contact | None = kwargs.get("obj")
+        if contact is not None and self.may_pull(request, contact):
+            acts = response.context_data.get("bar_acts", [])
+            response.context_data["bar_acts"] = [*acts, ("../erase/", "Erase for good", "person_remove")]
+        return response
+
 
 LOOKS = {
     EventType.ACCEPTED: Look("blue", "send"),

@@ -175,3 +175,29 @@ def unknown(events: Sequence[ProviderEvent]) -> list[ProviderEvent]:
     }
     known = {row.place for row in db.fetch(Place, KNOWN, parameters)}
     return [event for place, event in enumerate(events, start=1) if place not in known]
+
+
+RECIPIENTS_NAMED = """
+SELECT DISTINCT campaign_recipient_id FROM email_events WHERE address = %(address)s AND campaign_recipient_id IS NOT NULL
+"""
+
+
+class RecipientId(NamedTuple):
+    id: int
+
+
+def recipients_named(address: str) -> list[int]:
+    """Return the recipients that events about an address were about."""
+    return sorted(row.id for row in db.fetch(RecipientId, RECIPIENTS_NAMED, {"address": address}))
+
+
+ERASE = """
+UPDATE email_events
+SET address = '', raw_payload = '{}', reason = replace(reason, %(address)s, '(erased)')
+WHERE address = %(address)s
+"""
+
+
+def erase(address: str) -> int:
+    """Take an address, and what the provider wrote about it, out of events; return how many."""
+    return db.execute(ERASE, {"address": address})

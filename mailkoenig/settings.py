@@ -99,6 +99,8 @@ def flag(name: str, default: bool) -> bool:
 DEBUG = flag("DEBUG", False)
 INSECURE_KEY = "insecure-for-development-only"
 SECRET_KEY = env.str("SECRET_KEY", default="") or INSECURE_KEY
+# With another key it is forgotten what stood against people who were erased.
+ERASURE_KEY = env.str("ERASURE_KEY", default="") or SECRET_KEY
 PUBLIC_URL = (env.str("PUBLIC_URL", default="") or "http://localhost:8000").rstrip("/")
 _public = urlsplit(PUBLIC_URL)
 if _public.scheme not in ("http", "https") or not _public.hostname:

@@ -17,6 +17,7 @@ from campaigns.services.campaigns import (
     start,
     unschedule,
 )
+from campaigns.services.erasing import NotErasable, erase
 from campaigns.services.feedback import accepted_already, record_event, settle_as_accepted
 from campaigns.services.letters import cancel_message, cancel_messages, cancel_ready, requeue_messages
 from campaigns.services.levers import (
@@ -43,6 +44,7 @@ __all__ = [
     "Enqueued",
     "KeyTaken",
     "MessageRefused",
+    "NotErasable",
     "NotSendable",
     "accepted_already",
     "audience_problems",
@@ -57,6 +59,7 @@ __all__ = [
     "delete",
     "drain_stream",
     "enqueue_message",
+    "erase",
     "fold_tallies",
     "go_on",
     "pause",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from campaigns.models import Message, SenderDomain, Stream
+from contacts import erasing
 from mailkoenig.lib import db
 
 # Written out, because for these two Django takes longer to make the statement than PostgreSQL to answer it, and a caller
@@ -100,15 +101,20 @@ def known(key: str) -> Known | None:
 
 
 STANDING = """
-SELECT s.reason FROM suppressions AS s
-WHERE s.address = %(address)s AND s.lifted_at IS NULL AND s.scope = 'all'
+SELECT s.reason
+FROM (
+    SELECT scope, reason FROM suppressions WHERE address = %(address)s AND lifted_at IS NULL
+    UNION ALL
+    SELECT scope, reason FROM erased_suppressions WHERE digest = hmac_sha256(%(address)s, %(inner)s, %(outer)s)
+) AS s
+WHERE s.scope = 'all'
   AND (s.reason <> 'complained' OR NOT (SELECT sends_to_complainers FROM streams WHERE id = %(stream)s))
 """
 
 
 def refusal(*, address: str, stream: int) -> str:
     """Return why a stream may not mail an address; empty where it may. Who left the newsletter still gets receipts."""
-    return str(db.value(STANDING, {"address": address, "stream": stream}) or "")
+    return str(db.value(STANDING, {"address": address, "stream": stream, **erasing.key()}) or "")
 
 
 REPEATED = """

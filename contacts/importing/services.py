@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from contacts import erasing
 from contacts.importing import sql
 from contacts.importing.columns import Columns, columns_of, is_header
 from contacts.importing.rows import FOLDED, Refused, copy_line, refusal_line, row_reader
@@ -122,6 +123,7 @@ def refuse_bad_list_name(name: str) -> None:
 
 def store(read: int, *, list_name: str, contact_import: ContactImport) -> Report:
     """Judge and write the rows that were copied, and keep the account of it."""
+    erasing.recall_of_the_file()
     skipped, refused = sql.judge()
     contacts = ContactList.objects.get_or_create(name=list_name)[0] if list_name else None
     created, updated = sql.merge(update=contact_import.update)

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from campaigns.services import KeyTaken, MessageRefused, NotSendable
+from campaigns.services import KeyTaken, MessageRefused, NotErasable, NotSendable
 from mailkoenig.lib.command import UserError
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def of(error: Exception) -> Problem | None:
             return Problem(409, str(error), kind="key-taken", errors=[("idempotency_key", str(error))])
         case MessageRefused():
             return Problem.of_field(error.field, str(error))
-        case NotSendable():
+        case NotSendable() | NotErasable():
             return Problem(409, str(error), kind="wrong-state")
         case UserError():
             return Problem(422, str(error), kind="refused")

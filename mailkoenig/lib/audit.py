@@ -56,6 +56,18 @@ def note(*, on: Model | str, what: str, by: str) -> None:
             db.execute(NOTE, parameters)
 
 
+FORGET = """
+UPDATE django_admin_log
+SET object_repr = replace(object_repr, %(text)s, '(erased)'), change_message = replace(change_message, %(text)s, '(erased)')
+WHERE position(%(text)s IN object_repr) > 0 OR position(%(text)s IN change_message) > 0
+"""
+
+
+def forget(text: str) -> int:
+    """Take a text, such as somebody's address, out of the trail; return out of how many rows."""
+    return db.execute(FORGET, {"text": text})
+
+
 def actor(by: str) -> str:
     """Return the name that somebody stands under in the trail: a user's own, or one that no user can have."""
     name = " ".join(by.replace("\0", "").split())[:LONGEST_NAME] or OWN_CODE

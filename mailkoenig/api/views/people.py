@@ -10,6 +10,7 @@ from contacts import services
 from contacts.attributes import BadAttributes
 from contacts.models import Contact, ContactList, Suppression
 from contacts.states import default_scope
+from events import erasing
 from mailkoenig.api.door import check_contacts, holder_of
 from mailkoenig.api.problems import Problem
 from mailkoenig.api.schemas.people import (
@@ -26,7 +27,6 @@ from mailkoenig.api.schemas.people import (
     shown_list,
     suppression_of,
 )
-from mailkoenig.lib import audit
 from mailkoenig.lib.addresses import InvalidAddress, normalise
 
 contacts = Router(tags=["contacts"])
@@ -72,12 +72,15 @@ def unsubscribe(request: HttpRequest, address: str) -> dict[str, Any]:
 
 @contacts.delete("/{address}", response={204: None}, operation_id="erase_contact")
 def erase(request: HttpRequest, address: str) -> Status[None]:
-    """Delete a contact for good: name, attributes, lists. A suppression stays, so that nobody is mailed again by it."""
+    """Erase a person for good: contact, messages, events, and the name in what campaigns sent.
+
+    A suppression stays, unreadable, so that the same address is not mailed when it comes back. 409 while a mail to it is on
+    its way.
+    """
     holder = holder_of(request)
     check_contacts(holder)
-    contact = one(address)
-    services.delete_contacts([contact.pk])
-    audit.note(on="a contact", what="Erased.", by=f"API token {holder.name}")
+    if not any(erasing.erase(spelled(address), by=f"API token {holder.name}")):
+        raise Http404("There is nothing about this address.")
     return Status(204, None)
 
 

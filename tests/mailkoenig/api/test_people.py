@@ -80,6 +80,9 @@ def test_an_erased_contact_is_gone_and_stays_suppressed(office: Caller) -> None:
 
     assert [answer.status_code for answer in answers] == [204, 404]
     assert not Contact.objects.exists()
+    assert not Suppression.objects.exists()
+    back = office("PUT", "contacts/ada@example.com", {})
+    assert back.json()["status"] != "active"
     assert Suppression.objects.filter(address="ada@example.com", lifted_at=None).exists()
 
 
