@@ -41,6 +41,9 @@ class SenderDomain(models.Model):
     throttles = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="Waits in a row without a call that worked."
     )
+    throttled_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When the last of these waits was asked for."
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:

@@ -38,6 +38,7 @@ def resume_domain(domain: SenderDomain, *, by: str = OWN_CODE) -> bool:
             held_reason="",
             probe_until=None,
             throttles=0,
+            throttled_at=None,
         )
         if not resumed:
             return False

@@ -108,11 +108,13 @@ def lift_limits() -> int:
     return db.execute(LIFT_LIMITS)
 
 
+# Calls that were open side by side and are all refused are one refusal: the next wait is longer once, not four times.
 HOLD = """
-UPDATE sender_domains
-SET held_until = greatest(held_until, statement_timestamp() + %(wait)s), held_reason = %(reason)s, probe_until = NULL,
-    throttles = throttles + 1
-WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s)
+UPDATE sender_domains AS d
+SET held_until = greatest(d.held_until, statement_timestamp() + %(wait)s), held_reason = %(reason)s, probe_until = NULL,
+    throttles = d.throttles + CASE WHEN b.started_at < d.throttled_at THEN 0 ELSE 1 END, throttled_at = statement_timestamp()
+FROM send_batches AS b
+WHERE b.id = %(batch)s AND d.id = b.domain_id
 """
 
 
@@ -127,7 +129,7 @@ BRAKE = """
 UPDATE sender_domains
 SET held_until = CASE WHEN throttles > 0 THEN greatest(held_until, statement_timestamp() + %(wait)s) ELSE held_until END,
     held_reason = CASE WHEN throttles > 0 THEN %(reason)s ELSE held_reason END,
-    probe_until = NULL, throttles = throttles + 1
+    probe_until = NULL, throttles = throttles + 1, throttled_at = statement_timestamp()
 WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s)
 """
 
@@ -137,15 +139,18 @@ def brake_domain(*, batch: UUID, wait: timedelta, reason: str) -> int:
     return db.execute(BRAKE, {"batch": batch, "wait": wait, "reason": reason})
 
 
+# A call that began before the provider asked for the wait says nothing about what it asked for.
 RELEASE = """
-UPDATE sender_domains
-SET held_until = NULL, probe_until = NULL, held_reason = '', throttles = 0
-WHERE id = (SELECT domain_id FROM send_batches WHERE id = %(batch)s) AND (throttles > 0 OR held_until IS NOT NULL)
+UPDATE sender_domains AS d
+SET held_until = NULL, probe_until = NULL, held_reason = '', throttles = 0, throttled_at = NULL
+FROM send_batches AS b
+WHERE b.id = %(batch)s AND d.id = b.domain_id AND (d.throttles > 0 OR d.held_until IS NOT NULL)
+  AND (d.throttled_at IS NULL OR b.started_at > d.throttled_at)
 """
 
 
 def release_domain(batch: UUID) -> int:
-    """End the wait of a batch's domain: a call has worked."""
+    """End the wait of a batch's domain: a call that began since has worked."""
     return db.execute(RELEASE, {"batch": batch})
 
 
