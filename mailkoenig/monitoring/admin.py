@@ -55,7 +55,8 @@ class AlertAdmin(MachineAdmin):
 
     @admin.display(description="Alert")
     def what(self, alert: Alert) -> str:
-        return str(alert)
+        text = str(alert)
+        return text[:1].upper() + text[1:]
 
     @admin.display(description="State")
     def state(self, alert: Alert) -> SafeString:
@@ -75,13 +76,13 @@ class AlertAdmin(MachineAdmin):
     def last_seen(self, alert: Alert) -> SafeString | None:
         return when(alert.last_seen_at)
 
-    @admin.display(description="Over", empty_value="not yet")
-    def over(self, alert: Alert) -> SafeString | None:
-        return when(alert.cleared_at)
+    @admin.display(description="Over")
+    def over(self, alert: Alert) -> SafeString | str:
+        return when(alert.cleared_at) or "not yet"
 
-    @admin.display(description="First told", empty_value="not yet")
-    def told(self, alert: Alert) -> SafeString | None:
-        return when(alert.notified_at)
+    @admin.display(description="First told")
+    def told(self, alert: Alert) -> SafeString | str:
+        return when(alert.notified_at) or "nobody yet"
 
     @admin.display(description="Notices")
     def notices(self, alert: Alert) -> SafeString | str:
