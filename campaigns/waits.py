@@ -41,9 +41,14 @@ def every(stream: str | None = None) -> dict[str, list[Wait]]:
     for facts in sql.facts(stream):
         own = found.setdefault(facts.stream, [])
         if not own:
-            own += stream_waits(facts)
-        own += domain_waits(facts)
+            own += map(ended, stream_waits(facts))
+        own += map(ended, domain_waits(facts))
     return found
+
+
+def ended(wait: Wait) -> Wait:
+    """Return it as a whole sentence, whatever somebody else's words in it end with."""
+    return wait if wait.text.endswith((".", "?", "!")) else wait._replace(text=f"{wait.text}.")
 
 
 def stream_waits(at: sql.Facts) -> Iterator[Wait]:

@@ -270,6 +270,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "campaigns.admin.emergency.banner",
+                "mailkoenig.monitoring.home.banners",
             ]
         },
     }
@@ -366,7 +367,7 @@ UNFOLD = {
             "950": "oklch(25.7% .09 281.288)",
         }
     },
-    "DASHBOARD_CALLBACK": "campaigns.admin.home.dashboard",
+    "DASHBOARD_CALLBACK": "mailkoenig.monitoring.home.dashboard",
     "SIDEBAR": {"show_search": False, "navigation": "mailkoenig.navigation.rooms"},
 }
 

@@ -1,4 +1,4 @@
-"""The first page: what goes out now, what stops it, and what came before."""
+"""The campaigns of the first page: what goes out now and what came before. `mailkoenig.monitoring.home` adds the streams."""
 
 from typing import Any, NamedTuple
 
@@ -6,9 +6,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from campaigns import progress, waits
-from campaigns.admin.words import CAMPAIGN, STOPPED, badge, stream_state, when
-from campaigns.models import Campaign, SenderDomain, Stream
+from campaigns import progress
+from campaigns.admin.words import CAMPAIGN, badge, when
+from campaigns.models import Campaign
 
 Status = Campaign.Status
 MOST = 8
@@ -44,10 +44,6 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             "has_campaigns": True,
             "may_add": may_see("campaigns.add_campaign"),
         }
-    if may_see("campaigns.view_stream") or may_see("campaigns.change_stream"):
-        context |= {"streams": [stream_row(stream) for stream in Stream.objects.all()], "has_streams": True}
-    if may_see("campaigns.view_senderdomain") or may_see("campaigns.change_senderdomain"):
-        context["stopped"] = [domain_row(domain) for domain in SenderDomain.objects.filter(status="paused")]
     return context
 
 
@@ -90,16 +86,3 @@ def last(campaign: Campaign) -> Row:
         state_of(campaign),
         when(campaign.finished_at or campaign.updated_at) or "",
     )
-
-
-def stream_row(stream: Stream) -> Row:
-    """Return the line of a stream."""
-    url = reverse("admin:campaigns_stream_change", args=[stream.pk])
-    why = next((wait.text for wait in waits.of(stream.name)), "")
-    return Row(stream.name, url, stream_state(stream), why)
-
-
-def domain_row(domain: SenderDomain) -> Row:
-    """Return the line of a domain that is stopped."""
-    url = reverse("admin:campaigns_senderdomain_change", args=[domain.pk])
-    return Row(domain.name, url, badge("Paused", STOPPED), domain.paused_reason)

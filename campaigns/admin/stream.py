@@ -11,10 +11,9 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
-from campaigns import services, waits
+from campaigns import services
 from campaigns.admin import emergency
 from campaigns.admin.levers import Lever, LeverAdmin
-from campaigns.admin.words import stream_state
 from campaigns.forms import StreamForm
 from campaigns.models import Message, Stream
 from campaigns.services.letters import many
@@ -135,8 +134,9 @@ LEVERS = {
 }
 
 
-@admin.register(Stream)
 class StreamAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has no types
+    """All of a stream's pages but two columns: `state` and `why` come with mailkoenig.monitoring, which knows how it stands."""
+
     form = StreamForm
     change_form_template = "admin/campaigns/lever_form.html"
     list_before_template = "admin/campaigns/stream/before.html"
@@ -185,15 +185,6 @@ class StreamAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has n
             for name in form.changed_data
         ]
         return " ".join(changes) or "Saved without a change."
-
-    @admin.display(description="State")
-    def state(self, stream: Stream) -> SafeString:
-        return stream_state(stream)
-
-    @admin.display(description="Why it waits")
-    def why(self, stream: Stream) -> SafeString | str:
-        found = waits.of(stream.name)
-        return format_html_join("", "<div>{}</div>", ((wait.text,) for wait in found)) or "nothing holds it"
 
     @admin.display(description="What the limits do now")
     def used(self, stream: Stream) -> SafeString:

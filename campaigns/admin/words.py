@@ -1,9 +1,6 @@
 """How the states of campaigns, recipients and batches look."""
 
-from django.utils.safestring import SafeString
-
-from campaigns import services
-from campaigns.models import Campaign, Message, Recipient, SendBatch, Stream
+from campaigns.models import Campaign, Message, Recipient, SendBatch
 from mailkoenig.lib.marks import Look, badge, link, shortened, when
 
 __all__ = [
@@ -18,7 +15,6 @@ __all__ = [
     "badge",
     "link",
     "shortened",
-    "stream_state",
     "when",
 ]
 
@@ -57,12 +53,3 @@ BATCH = {
 RUNNING = Look("green", "check")
 STOPPED = Look("red", "block")
 WAITING = Look("amber", "hourglass_top")
-
-
-def stream_state(stream: Stream) -> SafeString:
-    """Return how a stream is set: whether all sending is stopped weighs most."""
-    if services.stopped():
-        return badge("Stopped", STOPPED)
-    if stream.paused:
-        return badge("Paused", STOPPED)
-    return badge("Draining", WAITING) if stream.draining else badge("Running", RUNNING)

@@ -1,4 +1,4 @@
-"""What was wrong and when, and who was told of it."""
+"""How each stream stands; and what was wrong and when, and who was told of it."""
 
 from typing import Any
 
@@ -8,9 +8,33 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from campaigns.admin.stream import StreamAdmin
+from campaigns.models import Stream
 from mailkoenig.lib.admin import MachineAdmin
 from mailkoenig.lib.marks import Look, badge, shortened, when
+from mailkoenig.monitoring import home, overview
 from mailkoenig.monitoring.models import Alert, Notice
+
+
+@admin.register(Stream)
+class StandingStreamAdmin(StreamAdmin):
+    """The streams' own pages with how each stands, in the words of Live, Home and queue_status."""
+
+    @admin.display(description="State")
+    def state(self, stream: Stream) -> SafeString | str:
+        found = self.standing(stream)
+        return home.state(found) if found else "not known yet"
+
+    @admin.display(description="Why it waits")
+    def why(self, stream: Stream) -> SafeString | str:
+        found = self.standing(stream)
+        lines = [(wait.text,) for wait in found.waits] if found else []
+        return format_html_join("", "<div>{}</div>", lines) if lines else "nothing holds it"
+
+    def standing(self, stream: Stream) -> overview.Stream | None:
+        """Return how a stream stands; None for one that was made a moment ago."""
+        return next((found for found in overview.recent_look().streams if found.name == stream.name), None)
+
 
 FIRING = Look("red", "error")
 TO_LOOK_AT = Look("amber", "warning")

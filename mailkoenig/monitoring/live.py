@@ -1,6 +1,6 @@
 """The page that a person watches: each stream, the workers, what comes back, and what is wrong; fresh every few seconds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -10,12 +10,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.timezone import now
 
 from campaigns.models import Stream as StreamRow
 from mailkoenig.lib.clocks import clock, span
 from mailkoenig.lib.marks import Look
 from mailkoenig.monitoring import overview, sql
+from mailkoenig.monitoring.models import Alert
 from mailkoenig.monitoring.overview import State, Stream, Worker
 
 GREY, BLUE, GREEN = Look("grey", "schedule"), Look("blue", "send"), Look("green", "check")
@@ -65,7 +67,7 @@ def page(request: HttpRequest) -> HttpResponse:
     """Show how everything stands."""
     if not may_see(request):
         raise PermissionDenied
-    context = {**admin.site.each_context(request), "title": "Live", **look()}
+    context = {**admin.site.each_context(request), "title": "Live", "banners": [], **look(request)}
     return TemplateResponse(request, "admin/live.html", context)
 
 
@@ -74,21 +76,23 @@ def answer(request: HttpRequest) -> HttpResponse:
     if not may_see(request):
         raise PermissionDenied
     response = JsonResponse(
-        {"status": "live", "html": render_to_string("admin/live_panel.html", look(), request=request)}
+        {"status": "live", "html": render_to_string("admin/live_panel.html", look(request), request=request)}
     )
     response["Cache-Control"] = "no-store"
     return response
 
 
-def look() -> dict[str, Any]:
-    """Return what the page shows."""
+def look(request: HttpRequest) -> dict[str, Any]:
+    """Return what the page shows to this person."""
+    may_see_alerts = request.user.has_perm("monitoring.view_alert")
     at = overview.recent_look()
     addresses = {
         name: reverse("admin:campaigns_stream_change", args=[pk])
         for pk, name in StreamRow.objects.values_list("pk", "name")
     }
     return {
-        "alerts": [(alert, clock(alert.began_at)) for alert in sql.firing()],
+        "alerts": [(alert, clock(alert.began_at), place(alert, addresses)) for alert in sql.firing()],
+        "past": reverse("admin:monitoring_alert_changelist") if may_see_alerts else "",
         "notes": at.notes,
         "panels": [panel(stream, url=addresses.get(stream.name, "")) for stream in at.streams],
         "workers": [(worker, doing(worker), age(worker.seen)) for worker in at.workers],
@@ -101,6 +105,20 @@ def look() -> dict[str, Any]:
         "minutes": overview.MINUTES,
         "unit": BARS,
     }
+
+
+def place(alert: sql.Firing, streams: Mapping[str, str]) -> str:
+    """Return the page where something can be done about it; empty where there is none."""
+    kinds = Alert.Kind
+    if alert.kind == kinds.STALLED:
+        return streams.get(alert.subject, "")
+    if alert.kind == kinds.UNKNOWN:
+        return reverse("admin:campaigns_unclearbatch_changelist")
+    if alert.kind == kinds.DOMAIN:
+        return f"{reverse('admin:campaigns_senderdomain_changelist')}?{urlencode({'q': alert.subject})}"
+    campaign = alert.subject.removeprefix("campaign ")
+    is_campaign = alert.kind in (kinds.SILENCE, kinds.BOUNCES, kinds.COMPLAINTS) and campaign.isdigit()
+    return reverse("admin:campaigns_campaign_change", args=[campaign]) if is_campaign else ""
 
 
 def panel(stream: Stream, *, url: str) -> Panel:
@@ -116,20 +134,27 @@ def panel(stream: Stream, *, url: str) -> Panel:
         sums=f"{stream.per_minute:,.0f} a minute now, {sum(stream.minutes):,} in the last {overview.MINUTES} minutes",
         facts=facts(stream),
         answers=[(name, times, colour(name)) for name, times in stream.answers.items()],
-        waits=[wait.text for wait in stream.waits],
+        waits=own_waits(stream),
     )
 
 
+def own_waits(stream: Stream) -> list[str]:
+    """Return why a stream waits, without what stops all of them: that stands over everything."""
+    return [wait.text for wait in stream.waits if wait.kind not in ("stopped", "restore")]
+
+
 def standing(stream: Stream) -> tuple[str, Look]:
-    """Return the one word for a stream."""
+    """Return the one word for a stream, the same on every page and in the commands; what stops most of it weighs most."""
     limits = stream.limits
+    if stream.is_stopped:
+        return "Stopped", RED
     if limits.paused:
         return "Paused", RED
     if stream.is_over_budget:
         return "Over budget", RED
     if limits.draining:
         return "Draining", AMBER
-    if stream.ready.oldest is not None and stream.waits:
+    if stream.waits:
         return "Waits", AMBER
     if stream.ready.oldest is not None or stream.accepted.mails or stream.leased.mails:
         return "Sending", BLUE
@@ -138,13 +163,14 @@ def standing(stream: Stream) -> tuple[str, Look]:
 
 def steps(stream: Stream) -> list[Step]:
     """Return its four states from left to right."""
-    budget = f"budget {age(stream.limits.age_budget)}{f'; {stream.later:,} later' if stream.later else ''}"
+    budget = f"budget {age(stream.limits.age_budget)}"
+    budget += f"; {stream.later:,} more wait for another try or their time" if stream.later else ""
     last = f", the last {age(stream.settled.oldest)} ago" if stream.settled.oldest is not None else ""
     return [
         Step("ready", stream.ready.mails, f"{oldest(stream.ready)}{budget}", GREY),
         Step("leased", stream.leased.mails, f"{oldest(stream.leased)}held by a worker", LEASED),
-        Step("accepted", stream.accepted.mails, f"{oldest(stream.accepted)}no result yet", BLUE),
-        Step("settled", stream.settled.mails, f"within the hour{last}", GREEN),
+        Step("accepted", stream.accepted.mails, f"{oldest(stream.accepted)}perhaps: the call is open", BLUE),
+        Step("settled", stream.settled.mails, f"in our books within the hour{last}", GREEN),
     ]
 
 

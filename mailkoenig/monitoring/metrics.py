@@ -8,8 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from mailkoenig.monitoring import alerts, counted, overview, queries
-from mailkoenig.monitoring.overview import ANSWER, REFUSED, WEBHOOK, Stream
-from mailkoenig.monitoring.rules import AS_SET
+from mailkoenig.monitoring.overview import ANSWER, AS_SET, REFUSED, WEBHOOK, Stream
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 PREFIX = "mailkoenig_"

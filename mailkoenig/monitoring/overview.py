@@ -20,6 +20,12 @@ LONGEST_KEPT = 15.0
 WORTH_KEEPING = 0.1
 
 
+# What somebody did, or has to do, whether mail waits for it or not; the other waits are of interest to mail that is there.
+ALWAYS_TOLD = frozenset({"stopped", "restore", "paused", "domain", "draining"})
+# Waits that somebody has set and that end by themselves: mail is held by them as it should be.
+AS_SET = frozenset({"quiet", "cap"})
+
+
 class State(NamedTuple):
     """Mails in one state, and the age of the oldest in seconds. Of what is settled: the last hour, and since the last one."""
 
@@ -36,7 +42,7 @@ class Stream:
     leased: State
     in_flight: State
     accepted: State
-    """In flight, or perhaps accepted: no result yet."""
+    """A call is open: the provider may have taken them, and our books do not say so yet."""
     settled: State
     unknown: State
     held: State
@@ -53,6 +59,7 @@ class Stream:
     last: queries.Last
     workers: int
     waits: Sequence[waits.Wait]
+    """Why its mail waits; limits only where there is some."""
 
     @property
     def name(self) -> str:
@@ -60,8 +67,14 @@ class Stream:
 
     @property
     def is_over_budget(self) -> bool:
-        """Say whether its oldest mail waits for longer than it may."""
-        return self.ready.oldest is not None and self.ready.oldest > self.limits.age_budget
+        """Say whether its oldest mail waits for longer than it may; what is held as somebody set it may."""
+        is_old = self.ready.oldest is not None and self.ready.oldest > self.limits.age_budget
+        return is_old and not any(wait.kind in AS_SET for wait in self.waits)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Say whether nothing at all is sent, of no stream."""
+        return any(wait.kind in ("stopped", "restore") for wait in self.waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +174,7 @@ def stream(
         ready=State(waiting.ready, waiting.oldest),
         leased=state(leased),
         in_flight=state(in_flight),
-        accepted=state(in_flight, unknown),
+        accepted=state(in_flight),
         settled=State(sum(row.mails for row in recent), last_accepted(last, recent)),
         unknown=state(unknown),
         held=State(unknown.held, unknown.oldest_held) if unknown else State(0, None),
@@ -177,7 +190,7 @@ def stream(
         answers=summed(recent, ANSWER),
         last=last,
         workers=workers,
-        waits=why,
+        waits=[wait for wait in why if waiting.ready or waiting.later or wait.kind in ALWAYS_TOLD],
     )
 
 

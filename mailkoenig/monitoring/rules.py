@@ -11,7 +11,7 @@ from campaigns.sql.guard import judged
 from mailkoenig.lib.clocks import span
 from mailkoenig.monitoring import queries
 from mailkoenig.monitoring.models import Alert
-from mailkoenig.monitoring.overview import Overview, Stream
+from mailkoenig.monitoring.overview import AS_SET, Overview, Stream
 
 Kind, Severity = Alert.Kind, Alert.Severity
 # A stream with a rate may stand still for a minute after a burst.
@@ -22,8 +22,13 @@ LEASED_PAUSE = 60.0
 RESTART = 60.0
 # Who is told that so many wait does not ask how many it is exactly.
 MANY = 10_000
-# Waits that somebody has set and that end by themselves: nobody is told of them.
-AS_SET = {"quiet", "cap"}
+# Why a stream stands still, where it is not the workers.
+BECAUSE = {
+    "stopped": "all sending was stopped",
+    "restore": "the database may have been restored",
+    "paused": "somebody paused it",
+    "domain": "its domain is paused",
+}
 
 
 class Finding(NamedTuple):
@@ -101,6 +106,9 @@ def stopped_at(stream: Stream) -> tuple[str, str]:
     """Return in which of its four states mail of a stream goes no further, and how that shows."""
     if not stream.workers:
         return "ready", "no worker is alive to take it"
+    held_by = next((BECAUSE[wait.kind] for wait in stream.waits if wait.kind in BECAUSE), None)
+    if held_by is not None:
+        return "ready", held_by
     if (open_for := stream.in_flight.oldest) and open_for > settings.MAILGUN_CALL_TIMEOUT:
         return "accepted", f"a call has been open for {ago(open_for)}"
     if stream.last.calls:
@@ -128,7 +136,7 @@ def without_worker(at: Overview) -> Iterator[Finding]:
         Kind.NO_WORKER,
         "",
         Severity.PAGE,
-        f"No worker is alive for {', '.join(names)}, and {many(mails)} wait; one was last seen {last}. Start run_sender.",
+        f"No worker is alive for {', '.join(names)}, and {many(mails)} {'waits' if mails == 1 else 'wait'}; one was last seen {last}. Start run_sender.",
         {
             "streams": names,
             "ready": {stream.name: stream.ready.mails for stream in left},
@@ -221,7 +229,7 @@ def last_answer(stream: Stream) -> str:
     """Say what the provider answered last, and when."""
     if not stream.last.answer_class:
         return "none today"
-    when = f" {ago(stream.last.answered)} ago" if stream.last.answered is not None else ""
+    when = f" ({ago(stream.last.answered)} ago)" if stream.last.answered is not None else ""
     return f"{stream.last.answer_class}{when}"
 
 

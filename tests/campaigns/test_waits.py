@@ -60,7 +60,7 @@ def test_a_pause_says_who_and_why() -> None:
     stream(paused=True, paused_by="ada", paused_reason="Wrong prices")
 
     assert kinds() == {"paused"}
-    assert waits.of("campaigns")[0].text == "Paused by ada: Wrong prices"
+    assert waits.of("campaigns")[0].text == "Paused by ada: Wrong prices."
 
 
 def test_an_emergency_stop_says_who_and_why_for_every_stream() -> None:

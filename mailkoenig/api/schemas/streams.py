@@ -39,7 +39,9 @@ class StreamOut(Schema):
     is_over_budget: bool
     ready: StateOut
     leased: StateOut
-    accepted: StateOut = Field(description="In flight or perhaps accepted: no result yet.")
+    accepted: StateOut = Field(
+        description="A call is open: perhaps accepted, and not in our books yet. What stays so is unknown."
+    )
     settled: StateOut = Field(description="Within the last hour.")
     unknown: StateOut
     later: int = Field(description="Waits for another try or for its time.")

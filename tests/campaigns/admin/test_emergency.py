@@ -12,7 +12,13 @@ from campaigns import services
 from campaigns.models import Message, Stream
 from tests.campaigns.admin.conftest import SignIn
 from tests.campaigns.admin.test_levers import limits
-from tests.factories import MessageFactory, SendBatchFactory, SenderDomainFactory
+from tests.factories import (
+    CampaignFactory,
+    MessageFactory,
+    RecipientFactory,
+    SendBatchFactory,
+    SenderDomainFactory,
+)
 
 pytestmark = pytest.mark.django_db
 STOP, GO_ON = (reverse(f"admin:campaigns_stream_{name}") for name in ("stop-everything", "go-on"))
@@ -197,6 +203,9 @@ def test_the_page_says_what_the_limits_do_now_and_why_it_waits(operator: Client)
     Stream.objects.filter(name="campaigns").update(rate_per_minute=60, daily_cap=100, concurrency=4)
     SendBatchFactory.create(size=60, state="in_flight", started_at=Now() - timedelta(seconds=20))
 
+    assert "nothing holds it" in text(operator, page(stream="campaigns"))
+    campaign = CampaignFactory.create(status="sending", domain=SenderDomainFactory.create())
+    RecipientFactory.create(campaign=campaign)
     shown = text(operator, page(stream="campaigns"))
 
     assert "1 of 4 calls are open." in shown

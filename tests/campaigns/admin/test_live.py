@@ -92,7 +92,7 @@ def test_a_domain_that_is_paused_says_why() -> None:
 def test_a_stream_that_is_paused_says_by_whom_and_why() -> None:
     campaign = sending()
     Stream.objects.filter(name="campaigns").update(paused=True, paused_reason="Wrong prices", paused_by="ada")
-    assert waits(campaign) == ["All campaigns wait. Paused by ada: Wrong prices"]
+    assert waits(campaign) == ["All campaigns wait. Paused by ada: Wrong prices."]
 
 
 def test_nobody_working_is_said_after_two_minutes() -> None:

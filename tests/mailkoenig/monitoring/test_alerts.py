@@ -80,7 +80,6 @@ def test_a_mail_over_its_budget_while_nothing_is_accepted_is_said_with_all_that_
     receipt(age=181)
     a_worker()
     a_call(state="returned", age=30, answer="429")
-    Stream.objects.filter(name="receipts").update(paused=True, paused_reason="Wrong prices", paused_by="ada")
 
     found = wrong()["stalled"]
 
@@ -93,10 +92,22 @@ def test_a_mail_over_its_budget_while_nothing_is_accepted_is_said_with_all_that_
         "waits for 3 minutes",
         "429",
         "accepts none",
+        "Last answer: 429 (30 seconds ago).",
         "Workers alive: 1",
-        "Paused by ada: Wrong prices",
     ):
         assert words in found.summary
+
+
+def test_a_stream_that_somebody_paused_did_not_stop_by_itself() -> None:
+    receipt(age=181)
+    a_worker()
+    a_call(state="returned", age=30, answer="429")
+    Stream.objects.filter(name="receipts").update(paused=True, paused_reason="Wrong prices", paused_by="ada")
+
+    found = wrong()["stalled"]
+
+    assert (found.details["stopped"], found.details["stopped_because"]) == ("ready", "somebody paused it")
+    assert found.summary.endswith("Paused by ada: Wrong prices.")
 
 
 @pytest.mark.parametrize("age", [0, 170])

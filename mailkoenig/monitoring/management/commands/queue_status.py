@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from mailkoenig.monitoring import live, overview, queries
+from mailkoenig.monitoring import live, overview, queries, rules
 from mailkoenig.monitoring.overview import Overview, State, Stream, Worker
 
 WIDTH = 100
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         at, campaigns = overview.look(), queries.campaigns_in_motion()
-        notes = remarks()
+        notes = [*remarks(), *(found.summary for found in rules.without_worker(at))]
         if options["json"]:
             self.stdout.write(json.dumps(as_json(at, campaigns, notes), default=str))
             return
@@ -64,7 +64,8 @@ def streams(found: Sequence[Stream]) -> Table:
         shown.add_row(
             stream.name,
             live.standing(stream)[0].lower(),
-            *(cell(state) for state in (stream.ready, stream.leased, stream.accepted)),
+            cell(stream.ready, later=stream.later),
+            *(cell(state) for state in (stream.leased, stream.accepted)),
             f"{stream.settled.mails:,}",
             f"{stream.per_minute:,.0f}",
             f"{stream.last.answer_class} {age(stream.last.answered)} ago"
@@ -194,9 +195,10 @@ def remarks() -> list[str]:
     return found
 
 
-def cell(state: State) -> str:
-    """Write how many there are, and how old the oldest is."""
-    return f"{state.mails:,} ({age(state.oldest)})" if state.oldest is not None else f"{state.mails:,}"
+def cell(state: State, *, later: int = 0) -> str:
+    """Write how many there are, how many more wait for another try or their time, and how old the oldest is."""
+    mails = f"{state.mails:,}{f' + {later:,} later' if later else ''}"
+    return f"{mails} ({age(state.oldest)})" if state.oldest is not None else mails
 
 
 def age(seconds: float | None) -> str:
