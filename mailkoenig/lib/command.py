@@ -1,6 +1,7 @@
 """What every command shares: one clear line on stderr and exit 1 when it fails, 2 for wrong usage."""
 
 import getpass
+import os
 import sys
 from collections.abc import Sequence
 
@@ -42,6 +43,10 @@ def run(argv: Sequence[str]) -> None:
         )
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 def fail(message: str) -> None:

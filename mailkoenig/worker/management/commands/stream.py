@@ -41,7 +41,13 @@ def positive(text: str) -> int:
 
 def pace(text: str) -> int | None:
     """Read mails a minute, or none for no limit."""
-    return None if text == "none" else positive(text)
+    if text == "none":
+        return None
+    if text == "0":
+        raise ArgumentTypeError(
+            "must be at least 1, or none for no limit; to stop the stream, pause it instead"
+        )
+    return positive(text)
 
 
 class Command(BaseCommand):
@@ -64,12 +70,12 @@ class Command(BaseCommand):
                     required=action in NEEDS_REASON,
                     default="",
                     metavar="TEXT",
-                    help="one sentence; it is kept in the audit trail and shown to who wonders",
+                    help="one sentence; it is kept in the audit trail",
                 )
             if action not in FOR_ALL:
                 one.add_argument("name", metavar="NAME", help="the stream's name, such as receipts")
             if action == "concurrency":
-                one.add_argument("calls", type=positive, metavar="CALLS")
+                one.add_argument("calls", type=positive, metavar="CALLS", help="1 to 1000")
             if action == "rate":
                 one.add_argument("mails", type=pace, metavar="MAILS", help="mails a minute, or none")
             if action in ("requeue", "cancel"):
