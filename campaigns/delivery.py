@@ -122,7 +122,7 @@ class Delivery:
                 )
                 return None
             if not queue.start(batch=part.batch, people=len(left), version=mail.version, probing=probing):
-                words = "Something was paused before the call, or its stream had no room for it."
+                words = "Put off before the call, by a pause or a limit of its stream."
                 self.back(part, mail, words, after=timedelta(0), refund=NOT_COUNTED)
                 return None
         return left

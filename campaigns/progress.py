@@ -14,6 +14,11 @@ from campaigns.sql import progress
 from mailkoenig.lib.clocks import clock, span
 
 QUIET = timedelta(minutes=2)
+MINUTE = timedelta(minutes=1)
+# Waits of which nobody knows when they end, or that end much later.
+STANDSTILL = frozenset({"campaign", "stream", "domain", "held"})
+# What a stream's own pace makes wait, as it was set to.
+PACE = frozenset({"rate", "burst"})
 # Counting a large campaign may take at most one part in this many of a process's time, whoever watches.
 SHARE = 10
 WORTH_KEEPING = 0.2
@@ -62,10 +67,12 @@ class Progress:
         """Return how many have not been sent to yet."""
         return self.numbers.ready + self.numbers.leased
 
-    @property
-    def remaining(self) -> timedelta | None:
-        """Return how long it still takes at the speed of the last minute; None where there is no speed."""
-        if not self.pace.last_minute or not self.left:
+    def remaining(self, campaign: Campaign) -> timedelta | None:
+        """Return how long it still takes at the speed of the last minute; None where it stands still or has just begun."""
+        began = campaign.resumed_at or campaign.started_at
+        if not self.pace.last_minute or not self.left or began is None or self.pace.now - began < MINUTE:
+            return None
+        if any(wait.kind in STANDSTILL for wait in waits(campaign, at=self)):
             return None
         return timedelta(minutes=self.left / self.pace.last_minute)
 
@@ -115,7 +122,7 @@ def waits(campaign: Campaign, *, at: Progress) -> list[Wait]:
     """Return everything that keeps a campaign from going on."""
     if campaign.status not in (Campaign.Status.SENDING, Campaign.Status.PAUSED):
         return []
-    found = [*own_waits(campaign), *stream_waits(), *domain_waits(campaign.domain, now=at.pace.now)]
+    found = [*own_waits(campaign), *stream_waits(at), *domain_waits(campaign.domain, now=at.pace.now)]
     if not found and campaign.status == Campaign.Status.SENDING:
         found += worker_waits(campaign, at=at)
     return found
@@ -127,11 +134,13 @@ def own_waits(campaign: Campaign) -> Iterator[Wait]:
         yield Wait("campaign", f"It is paused: {campaign.status_reason or 'nobody said why.'}")
 
 
-def stream_waits() -> Iterator[Wait]:
-    """Say what keeps all campaigns from going on; what ends by itself within moments is not worth a word."""
+def stream_waits(at: Progress) -> Iterator[Wait]:
+    """Say what keeps all campaigns from going on, and what slows them; what is over within moments is not worth a word."""
     for found in streams.of("campaigns"):
         if found.kind in streams.LASTING:
             yield Wait("stream", f"All campaigns wait. {found.text}")
+        elif found.kind in PACE and at.numbers.ready:
+            yield Wait("rate", found.text)
 
 
 def domain_waits(domain: SenderDomain | None, *, now: datetime) -> Iterator[Wait]:
@@ -155,6 +164,14 @@ def worker_waits(campaign: Campaign, *, at: Progress) -> Iterator[Wait]:
             yield Wait(
                 "worker", f"No worker has begun it for {span(now - since)}: see that run_sender is running."
             )
+        return
+    unclear = at.numbers.by_status[Recipient.Status.UNKNOWN]
+    if unclear and not at.left:
+        who = "1 person" if unclear == 1 else f"{unclear:,} people"
+        yield Wait(
+            "unknown",
+            f"It waits for {who} of whom nobody knows yet whether the provider took their mail; then it is over.",
+        )
         return
     if due and due > now and not at.numbers.leased:
         yield Wait("retry", f"The next try is at {clock(due)}; it goes on by itself.")

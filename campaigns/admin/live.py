@@ -76,6 +76,7 @@ def answer(model_admin: "CampaignAdmin", request: HttpRequest, object_id: str) -
 def panel(campaign: Campaign) -> dict[str, Any]:
     """Return what the panel shows."""
     at = progress.look(campaign.pk)
+    left = at.remaining(campaign)
     unclear = reports.unknown_batches(campaign.pk) if at.numbers.by_status["unknown"] else []
     return {
         "campaign": campaign,
@@ -88,7 +89,7 @@ def panel(campaign: Campaign) -> dict[str, Any]:
             (batch, reverse("admin:campaigns_unclearbatch_change", args=[batch.batch])) for batch in unclear
         ],
         "last_minute": at.pace.last_minute if campaign.status == Status.SENDING else 0,
-        "remaining": span(at.remaining) if at.remaining and campaign.status == Status.SENDING else "",
+        "remaining": span(left) if left and campaign.status == Status.SENDING else "",
         "as_of": clock(at.pace.now),
         "silent": silence.words(campaign.pk) if at.numbers.accepted else "",
         "selecting": campaign.status == Status.SENDING and campaign.snapshot_finished_at is None,
@@ -107,7 +108,9 @@ def lever(campaign: Campaign, kind: str) -> str:
     """Return where to do something about a wait."""
     if kind in ("domain", "held") and campaign.domain_id:
         return reverse("admin:campaigns_senderdomain_change", args=[campaign.domain_id])
-    if kind == "stream":
+    if kind == "unknown":
+        return reverse("admin:campaigns_unclearbatch_changelist")
+    if kind in ("stream", "rate"):
         return reverse("admin:campaigns_stream_changelist")
     return ""
 

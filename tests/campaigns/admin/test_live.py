@@ -95,6 +95,43 @@ def test_a_stream_that_is_paused_says_by_whom_and_why() -> None:
     assert waits(campaign) == ["All campaigns wait. Paused by ada: Wrong prices."]
 
 
+def test_a_limit_that_slows_it_is_said_where_people_wait_for_it() -> None:
+    campaign = sending()
+    Stream.objects.filter(name="campaigns").update(rate_per_minute=60)
+    SendBatchFactory.create(campaign=campaign, size=60, state="accepted", started_at=Now())
+    assert waits(campaign) == []
+
+    RecipientFactory.create(campaign=campaign)
+    (text,) = waits(campaign)
+    assert text.startswith("Rate limit of 60 a minute, next slot in ")
+
+
+def test_a_campaign_with_nothing_but_unknown_outcomes_says_that_it_waits_for_them() -> None:
+    campaign = sending()
+    batch = SendBatchFactory.create(campaign=campaign, state="unknown", started_at=Now())
+    RecipientFactory.create_batch(2, campaign=campaign, status="unknown", batch=batch)
+
+    (text,) = waits(campaign)
+    assert text.startswith("It waits for 2 people of whom nobody knows yet")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "changes", "is_estimated"),
+    [(3, {}, True), (0, {}, False), (3, {"paused": True, "paused_reason": "Wrong"}, False)],
+)
+def test_how_long_it_takes_is_said_once_it_moves_and_while_it_does(
+    minutes: int, changes: dict[str, object], is_estimated: bool, writer: Client
+) -> None:
+    campaign = sending(started_at=Now() - timedelta(minutes=minutes))
+    RecipientFactory.create_batch(10, campaign=campaign)
+    SendBatchFactory.create(campaign=campaign, state="accepted", accepted=5, size=5, settled_at=Now())
+    Stream.objects.filter(name="campaigns").update(**changes)
+
+    shown = writer.get(page(campaign, "progress")).json()["html"]
+
+    assert ("about 2 minutes left" in shown) is is_estimated
+
+
 def test_nobody_working_is_said_after_two_minutes() -> None:
     campaign = sending(started_at=Now() - timedelta(minutes=3))
     RecipientFactory.create(campaign=campaign)
