@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import NamedTuple
-from uuid import UUID
 
 from django.utils.timezone import localtime
 
@@ -133,24 +132,6 @@ def known_attributes(asked: Collection[str]) -> frozenset[str]:
     common = {row.name for row in db.fetch(Name, SOME_ATTRIBUTES)}
     rare = {name for name in set(asked) - common if db.value(HAS_ATTRIBUTE, {"name": name})}
     return frozenset(common | rare)
-
-
-PEOPLE_OF = """
-SELECT r.email
-FROM campaign_recipients AS r
-WHERE r.campaign_id = %(campaign)s AND r.batch_id = %(batch)s AND r.status IN ('sending', 'unknown')
-ORDER BY r.id
-LIMIT %(limit)s
-"""
-
-
-class Address(NamedTuple):
-    email: str
-
-
-def people_of(campaign: int | None, *, batch: UUID, limit: int) -> list[Address]:
-    """Return the first people of a batch that is open."""
-    return db.fetch(Address, PEOPLE_OF, {"campaign": campaign, "batch": batch, "limit": limit})
 
 
 # Only what the provider took can be heard of. One campaign is looked at whole, all of them over the last days.

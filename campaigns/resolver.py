@@ -17,6 +17,7 @@ from campaigns.sql import jobs, queue, unclear
 from campaigns.sql.jobs import Jobs
 from mailkoenig.lib import audit
 from mailkoenig.lib.command import UserError
+from mailkoenig.lib.counting import people
 from mailkoenig.providers.types import Finding, ProviderLog, Verdict
 
 logger = logging.getLogger(__name__)
@@ -65,8 +66,8 @@ def turn(log: ProviderLog) -> bool:
     question = unclear.next_question(guard=guard)
     if question is None:
         return False
-    people = jobs.of(question.campaign).sample(question.batch, limit=3)
-    finding = log.ask(domain=question.domain, batch=question.batch, since=question.started_at, sample=people)
+    some = jobs.of(question.campaign).sample(question.batch, limit=3)
+    finding = log.ask(domain=question.domain, batch=question.batch, since=question.started_at, sample=some)
     is_last = question.asks + 1 >= len(waits()) and not may_be_open(question)
     decision = decide(finding.verdict, is_last=is_last, on_unknown=question.on_unknown)
     act(question, finding, decision)
@@ -141,5 +142,6 @@ def settle_held(batch: UUID, *, as_sent: bool, by: str) -> None:
                 batch, jobs.of(held.campaign_id), finding=words, refund=1, unclear_for_good=True, by=by
             )
         decision = "Counted as sent" if as_sent else "Sent again"
-        audit.note(on=held, what=f"{decision}, as the outcome for {held.size:,} people was unclear.", by=by)
+        what = f"{decision}, as the outcome for {people(held.size)} was unclear."
+        audit.note(on=held.campaign or held.message or held, what=what, by=by)
     logger.info("unclear batch settled by a person", extra={"batch": batch, "as_sent": as_sent})

@@ -11,6 +11,7 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.html import format_html
 
 from campaigns.forms import ReasonForm
 
@@ -35,6 +36,7 @@ class LeverAdmin:
     """Adds a page for each of `levers` to a model's admin; asking for it takes the right to change the row, or what `may_pull` says."""
 
     levers: dict[str, Lever] = {}
+    gone = "There is no such thing any more: nothing was changed."
 
     def pull(self, request: HttpRequest, object_id: str, *, name: str) -> HttpResponse:
         """Ask, and on POST do."""
@@ -44,31 +46,49 @@ class LeverAdmin:
         if not self.may_pull(request, row):
             raise PermissionDenied
         if row is None:
+            messages.info(request, self.gone)
             return HttpResponseRedirect(self.address("changelist"))
         form: forms.Form | None = ReasonForm(request.POST or None) if lever.needs_reason else None
-        home = self.address("change", row.pk)
+        back = self.address("change", row.pk)
         if request.method == "POST" and (form is None or form.is_valid()):
             reason = form.cleaned_data["reason"] if form else ""
             if lever.pull(row, reason, request.user.get_username()):
-                happened = f"{row}: {lever.done}{f' {reason}' if reason else ''}"
-                messages.success(request, happened)
+                happened = f"{lever.done}{f' {reason}' if reason else ''}"
+                messages.success(request, format_html("{}: {}", self.named(row), happened))
             else:
                 messages.info(request, f"{row}: nothing was changed, it was like that already.")
-            return HttpResponseRedirect(home)
+            return HttpResponseRedirect(self.afterwards(row))
         context = {
             **admin.admin_site.each_context(request),
             "opts": admin.opts,
             "original": row,
             "title": f"{lever.title}: {row}",
             "act": lever,
-            "question": {"sentences": lever.sentences(row), "after": lever.after, "form": form},
-            "back": home,
+            "question": {
+                "sentences": lever.sentences(row),
+                "facts": self.facts(request, row),
+                "after": lever.after,
+                "form": form,
+            },
+            "back": back,
         }
         return TemplateResponse(request, "admin/campaigns/campaign/confirm.html", context)
 
     def may_pull(self, request: HttpRequest, row: Model | None) -> bool:
         """Say whether this person may pull the levers of a row."""
         return bool(self.has_change_permission(request, row))  # type: ignore[attr-defined]  # of the ModelAdmin beside it
+
+    def facts(self, request: HttpRequest, row: Any) -> list[tuple[str, str]]:
+        """Return what else a person should know of a row before an act, each with its name."""
+        return []
+
+    def named(self, row: Any) -> str:
+        """Return a row's name, with a link where it is to be found elsewhere."""
+        return str(row)
+
+    def afterwards(self, row: Any) -> str:
+        """Return the address of where a person goes on after an act."""
+        return self.address("change", row.pk)
 
     def address(self, page: str, *arguments: object) -> str:
         """Return the address of one of the model's own pages."""

@@ -17,7 +17,7 @@ from campaigns import services
 from campaigns.admin import letters
 from campaigns.admin.levers import Lever, LeverAdmin
 from campaigns.admin.message_filters import AgeFilter, StatusFilter, StreamFilter
-from campaigns.admin.preview import POLICY
+from campaigns.admin.preview import POLICY, may_see_contacts
 from campaigns.admin.words import MESSAGE, badge, link, shortened, when
 from campaigns.models import Attachment, Message, SendBatch, SentMessage
 from campaigns.sql import letters as sql
@@ -27,6 +27,7 @@ Status = Message.Status
 PERSONAL = ("email", "name", "reply_to", "subject", "metadata", "headers", "files")
 MOST_CALLS = 50
 NOT_REPORTED = "not reported"
+NOBODY_KNOWS = "nobody knows whether the provider took it"
 NOT_SHOWN = "not shown: you may not see people"
 
 
@@ -88,7 +89,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         return MessageList
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        if may_see_people(request):
+        if may_see_contacts(request):
             return self.list_display
         return [name for name in self.list_display if name not in ("to", "subject_in_short")]
 
@@ -100,7 +101,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         if not term:
             return queryset, False
         by_key = queryset.filter(idempotency_key=term)
-        if not may_see_people(request) or Message.objects.filter(idempotency_key=term).exists():
+        if not may_see_contacts(request) or Message.objects.filter(idempotency_key=term).exists():
             return by_key, False
         return queryset.filter(email__startswith=term.lower()), False
 
@@ -148,15 +149,16 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     # The page of one
 
     def get_fieldsets(self, request: HttpRequest, obj: Message | None = None) -> list[tuple[str | None, Any]]:
+        unclear = ["decision"] if obj and obj.status == Status.UNKNOWN else []
         said = ["email", "name", "sender", "reply_to", "subject", "files", "headers"]
         groups = [
-            (None, ["idempotency_key", "state", "reason", "stream_link"]),
-            ("What it says", said if may_see_people(request) else ["sender", "hidden"]),
+            (None, ["idempotency_key", "state", *unclear, "reason", "stream_link"]),
+            ("What it says", said if may_see_contacts(request) else ["sender", "hidden"]),
             ("What was handed in", ["source", "tags", "metadata", "repeats", "handed_in", "expires"]),
             ("What happened", ["attempts", "next", "accepted", "delivered", "opened", "clicked"]),
             ("For the operator", ["domain", "calls", "ledger", "locked_by"]),
         ]
-        shown = may_see_people(request)
+        shown = may_see_contacts(request)
         return [
             (title, {"fields": [name for name in names if shown or name not in PERSONAL]})
             for title, names in groups
@@ -173,7 +175,9 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
                 (name, self.levers[name]) for name in names if self.may_pull(request, message)
             ]
             context["frame"] = (
-                reverse("admin:campaigns_message_html", args=[message.pk]) if may_see_people(request) else ""
+                reverse("admin:campaigns_message_html", args=[message.pk])
+                if may_see_contacts(request)
+                else ""
             )
         response: HttpResponse = super().change_view(request, object_id, form_url, context)
         return response
@@ -181,6 +185,12 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     @admin.display(description="To and subject")
     def hidden(self, message: Message) -> str:
         return NOT_SHOWN
+
+    @admin.display(description="Whether it was sent")
+    def decision(self, message: Message) -> SafeString | str:
+        """Lead to where a person decides, as long as nobody knows."""
+        url = reverse("admin:campaigns_unclearbatch_change", args=[message.batch_id])
+        return format_html("nobody knows yet: {}", link("what was asked, and what can be done", url))
 
     @admin.display(description="Stream")
     def stream_link(self, message: Message) -> SafeString:
@@ -211,7 +221,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
 
     @admin.display(description="Accepted by the provider")
     def accepted(self, message: Message) -> SafeString | str:
-        return when(message.sent_at) or "no"
+        return when(message.sent_at) or (NOBODY_KNOWS if is_unclear(message) else "no")
 
     @admin.display(description="Delivered")
     def delivered(self, message: Message) -> SafeString | str:
@@ -246,7 +256,9 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     @admin.display(description="In the ledger")
     def ledger(self, message: Message) -> SafeString | str:
         sent = SentMessage.objects.filter(idempotency_key=message.idempotency_key).first()
-        return (when(sent.accepted_at) if sent else None) or "no: it was never accepted"
+        if sent:
+            return when(sent.accepted_at) or ""
+        return f"no: {NOBODY_KNOWS}" if is_unclear(message) else "no: it was never accepted"
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
@@ -258,7 +270,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
 
     def file(self, request: HttpRequest, object_id: int, file: int) -> HttpResponse:
         """Return an attachment to be saved; whatever it is, no browser opens it as a page of ours."""
-        if not self.has_view_permission(request) or not may_see_people(request):
+        if not self.has_view_permission(request) or not may_see_contacts(request):
             raise PermissionDenied
         found = Attachment.objects.filter(pk=file, message=object_id).first()
         if found is None:
@@ -273,7 +285,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     def html(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Return the HTML part alone, for the frame: nothing in it runs and no link of it leads anywhere."""
         message: Message | None = self.get_object(request, str(object_id))
-        if not self.has_view_permission(request, message) or not may_see_people(request):
+        if not self.has_view_permission(request, message) or not may_see_contacts(request):
             raise PermissionDenied
         if message is None:
             return HttpResponse("There is no such message.", status=404, content_type="text/plain")
@@ -285,9 +297,9 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         return response
 
 
-def may_see_people(request: HttpRequest) -> bool:
-    """Say whether a person's data may be shown."""
-    return bool(request.user.has_perm("contacts.view_contact"))
+def is_unclear(message: Message) -> bool:
+    """Say whether a call of it has no known outcome: the last one, or one before it that was never cleared up."""
+    return message.status == Status.UNKNOWN or message.unclear_batch_id is not None
 
 
 def human_or_machine(human: datetime | None, machine: datetime | None) -> SafeString | str:

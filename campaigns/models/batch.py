@@ -1,13 +1,16 @@
 import uuid
+from functools import cached_property
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from campaigns.models.campaign import Campaign
+from campaigns.models.message import Message
 from campaigns.models.sender import SenderDomain
 from campaigns.models.stream import Stream
 from campaigns.models.version import ContentVersion
+from mailkoenig.lib.counting import many, people
 
 
 class SendBatch(models.Model):
@@ -128,6 +131,12 @@ class SendBatch(models.Model):
     def __str__(self) -> str:
         return str(self.id)
 
+    @cached_property
+    def message(self) -> Message | None:
+        """The message that it holds alone, with its key and address only; None where there is none or it is not kept."""
+        found = Message.objects.filter(pk=self.message_id) if self.message_id else Message.objects.none()
+        return found.only("idempotency_key", "email").first()
+
 
 class UnclearBatch(SendBatch):
     """A batch of which nobody knows yet whether the provider took it: the same rows, as a page of their own."""
@@ -139,4 +148,6 @@ class UnclearBatch(SendBatch):
         permissions = [("settle_unclearbatch", "Can decide what became of a send without a clear answer")]
 
     def __str__(self) -> str:
-        return f"{self.size:,} people of {self.campaign}"
+        if self.campaign:
+            return f"{people(self.size)} of {self.campaign}"
+        return f"message {self.message}" if self.message else f"{many(self.size, 'message')} of {self.stream}"

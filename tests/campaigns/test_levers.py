@@ -247,12 +247,21 @@ def test_what_workers_do_by_themselves_is_in_the_trail() -> None:
     ]
 
 
-def test_a_decision_about_an_unknown_outcome_is_in_the_trail() -> None:
-    batch = SendBatchFactory.create(state="unknown", started_at=db.now(), held_at=db.now(), size=3)
+def test_a_decision_about_an_unknown_outcome_is_in_the_trail_of_the_campaign_or_message() -> None:
+    message = MessageFactory.create()
+    held = {"state": "unknown", "started_at": db.now(), "held_at": db.now()}
+    of_campaign = SendBatchFactory.create(**held, size=3)
+    of_message = SendBatchFactory.create(
+        **held, campaign=None, domain=message.domain, message_id=message.pk, size=1
+    )
 
-    resolver.settle_held(batch.pk, as_sent=True, by=BY)
+    resolver.settle_held(of_campaign.pk, as_sent=True, by=BY)
+    resolver.settle_held(of_message.pk, as_sent=False, by=BY)
 
-    assert trail() == [(BY, str(batch.pk), "Counted as sent, as the outcome for 3 people was unclear.")]
+    assert trail() == [
+        (BY, str(of_campaign.campaign), "Counted as sent, as the outcome for 3 people was unclear."),
+        (BY, message.idempotency_key, "Sent again, as the outcome for 1 person was unclear."),
+    ]
 
 
 def test_a_domain_is_paused_and_resumed_with_a_trace_and_nothing_done_leaves_none() -> None:
