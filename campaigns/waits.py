@@ -25,6 +25,12 @@ class Wait(NamedTuple):
     kind: str
     text: str
     until: datetime | None = None
+    domain: str = ""
+    """The only domain whose mail it holds up; empty where it is all mail of the stream."""
+
+    def holds(self, domain: str) -> bool:
+        """Say whether it keeps mail of this domain from being sent."""
+        return self.kind != "draining" and self.domain in ("", domain)
 
 
 def of(stream: str) -> list[Wait]:
@@ -98,10 +104,14 @@ def domain_waits(at: sql.Facts) -> Iterator[Wait]:
     if at.domain is None:
         return
     if at.domain_status != "active":
-        yield Wait("domain", f"Domain {at.domain} is paused: {at.domain_reason or 'nobody said why.'}")
-    elif at.held_until and at.held_until > at.now:
         yield Wait(
-            "held", f"Domain {at.domain} waits until {clock(at.held_until)}: {at.held_reason}", at.held_until
+            "domain",
+            f"Domain {at.domain} is paused: {at.domain_reason or 'nobody said why.'}",
+            domain=at.domain,
         )
+    elif at.held_until and at.held_until > at.now:
+        text = f"Domain {at.domain} waits until {clock(at.held_until)}: {at.held_reason}"
+        yield Wait("held", text, at.held_until, domain=at.domain)
     elif at.probe_until and at.probe_until > at.now:
-        yield Wait("probe", f"Domain {at.domain} tries one call first after a wait.", at.probe_until)
+        text = f"Domain {at.domain} tries one call first after a wait."
+        yield Wait("probe", text, at.probe_until, domain=at.domain)

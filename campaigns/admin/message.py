@@ -1,11 +1,10 @@
 """Messages: what callers handed in, what became of each, and the two things that a person may do about it."""
 
-from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import path, reverse
@@ -13,21 +12,18 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString
 
-from campaigns import services
-from campaigns.admin import letters
+from campaigns import services, waits
+from campaigns.admin import letters, message_words
 from campaigns.admin.levers import Lever, LeverAdmin
 from campaigns.admin.message_filters import AgeFilter, StatusFilter, StreamFilter
 from campaigns.admin.preview import POLICY, may_see_contacts
 from campaigns.admin.words import MESSAGE, badge, link, shortened, when
-from campaigns.models import Attachment, Message, SendBatch, SentMessage
+from campaigns.models import Attachment, Message, SentMessage
 from campaigns.sql import letters as sql
 from mailkoenig.lib.admin import CappedList, MachineAdmin
 
 Status = Message.Status
 PERSONAL = ("email", "name", "reply_to", "subject", "metadata", "headers", "files")
-MOST_CALLS = 50
-NOT_REPORTED = "not reported"
-NOBODY_KNOWS = "nobody knows whether the provider took it"
 NOT_SHOWN = "not shown: you may not see people"
 
 
@@ -42,9 +38,9 @@ class MessageList(CappedList):
 @admin.register(Message)
 class MessageAdmin(LeverAdmin, MachineAdmin):
     change_form_template = "admin/campaigns/message/change_form.html"
-    list_display = ["key", "to", "subject_in_short", "stream", "state", "why", "handed_in"]
+    list_display = ["key", "to", "subject_in_short", "stream", "state"]
     list_filter = [StreamFilter, StatusFilter, AgeFilter]
-    list_select_related = ["stream"]
+    list_select_related = ["stream", "domain"]
     ordering = ["-id"]
     search_fields = ["idempotency_key"]
     search_help_text = "A whole key, such as order-1842:receipt:v1, or the beginning of an address"
@@ -88,10 +84,10 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[MessageList]:
         return MessageList
 
-    def get_list_display(self, request: HttpRequest) -> list[str]:
-        if may_see_contacts(request):
-            return self.list_display
-        return [name for name in self.list_display if name not in ("to", "subject_in_short")]
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        hidden = () if may_see_contacts(request) else ("to", "subject_in_short")
+        columns = [name for name in self.list_display if name not in hidden]
+        return [*columns, message_words.why_column(), "handed_in"]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
@@ -122,10 +118,6 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         status = Status(message.status)
         return badge(str(status.label).capitalize(), MESSAGE[status])
 
-    @admin.display(description="Why")
-    def why(self, message: Message) -> str:
-        return shortened(message.reason, length=60)
-
     @admin.display(description="Handed in")
     def handed_in(self, message: Message) -> SafeString | None:
         return when(message.created_at)
@@ -152,7 +144,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         unclear = ["decision"] if obj and obj.status == Status.UNKNOWN else []
         said = ["email", "name", "sender", "reply_to", "subject", "files", "headers"]
         groups = [
-            (None, ["idempotency_key", "state", *unclear, "reason", "stream_link"]),
+            (None, ["idempotency_key", "state", *unclear, "why", "stream_link"]),
             ("What it says", said if may_see_contacts(request) else ["sender", "hidden"]),
             ("What was handed in", ["source", "tags", "metadata", "repeats", "handed_in", "expires"]),
             ("What happened", ["attempts", "next", "accepted", "delivered", "opened", "clicked"]),
@@ -192,6 +184,14 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         url = reverse("admin:campaigns_unclearbatch_change", args=[message.batch_id])
         return format_html("nobody knows yet: {}", link("what was asked, and what can be done", url))
 
+    @admin.display(description="Why")
+    def why(self, message: Message) -> SafeString | str | None:
+        found = waits.of(message.stream.name) if message.status == Status.PENDING else []
+        lines = ((line,) for line in message_words.reasons(message, found))
+        return format_html_join("", "<div>{}</div>", lines) or (
+            "nothing holds it" if message.status == Status.PENDING else None
+        )
+
     @admin.display(description="Stream")
     def stream_link(self, message: Message) -> SafeString:
         return link(str(message.stream), reverse("admin:campaigns_stream_change", args=[message.stream_id]))
@@ -217,48 +217,44 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
 
     @admin.display(description="Next try")
     def next(self, message: Message) -> SafeString | str:
-        return (when(message.next_attempt_at) if message.status == Status.PENDING else None) or "none"
+        if message.status != Status.PENDING:
+            return "none"
+        return (
+            when(message.next_attempt_at) if message_words.is_later(message) else None
+        ) or "as soon as its turn comes"
 
     @admin.display(description="Accepted by the provider")
     def accepted(self, message: Message) -> SafeString | str:
-        return when(message.sent_at) or (NOBODY_KNOWS if is_unclear(message) else "no")
+        return when(message.sent_at) or (
+            message_words.NOBODY_KNOWS if message_words.is_unclear(message) else "no"
+        )
 
     @admin.display(description="Delivered")
     def delivered(self, message: Message) -> SafeString | str:
-        return when(message.delivered_at) or NOT_REPORTED
+        return when(message.delivered_at) or message_words.NOT_REPORTED
 
     @admin.display(description="Opened")
     def opened(self, message: Message) -> SafeString | str:
-        return human_or_machine(message.opened_at, message.machine_opened_at)
+        return message_words.human_or_machine(message.opened_at, message.machine_opened_at)
 
     @admin.display(description="Clicked")
     def clicked(self, message: Message) -> SafeString | str:
-        return human_or_machine(message.clicked_at, message.machine_clicked_at)
+        return message_words.human_or_machine(message.clicked_at, message.machine_clicked_at)
 
     @admin.display(description="Calls to the provider")
     def calls(self, message: Message) -> SafeString | str:
-        """Show every call that it was in, the newest first, and what each was answered."""
-        known = [batch for batch in (message.batch_id, message.unclear_batch_id) if batch]
-        found = SendBatch.objects.filter(Q(message_id=message.pk) | Q(pk__in=known)).order_by("-claimed_at")
-        lines = [
-            (
-                when(batch.started_at or batch.claimed_at),
-                reverse("admin:campaigns_sendbatch_change", args=[batch.pk]),
-                batch.get_state_display().lower(),
-                shortened(batch.answer, length=120),
-            )
-            for batch in found[:MOST_CALLS]
-        ]
-        if not lines:
-            return "none yet"
-        return format_html_join("", '<div>{} <a class="mk-link" href="{}">{}</a> {}</div>', lines)
+        return message_words.calls(message)
 
     @admin.display(description="In the ledger")
     def ledger(self, message: Message) -> SafeString | str:
         sent = SentMessage.objects.filter(idempotency_key=message.idempotency_key).first()
         if sent:
             return when(sent.accepted_at) or ""
-        return f"no: {NOBODY_KNOWS}" if is_unclear(message) else "no: it was never accepted"
+        return (
+            f"no: {message_words.NOBODY_KNOWS}"
+            if message_words.is_unclear(message)
+            else "no: it was never accepted"
+        )
 
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view
@@ -295,15 +291,3 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
         response["Referrer-Policy"] = "no-referrer"
         response["Cache-Control"] = "no-store"
         return response
-
-
-def is_unclear(message: Message) -> bool:
-    """Say whether a call of it has no known outcome: the last one, or one before it that was never cleared up."""
-    return message.status == Status.UNKNOWN or message.unclear_batch_id is not None
-
-
-def human_or_machine(human: datetime | None, machine: datetime | None) -> SafeString | str:
-    """Return when a person did it, else when a program did."""
-    if machine and not human:
-        return format_html("by a program, {}", when(machine))
-    return when(human) or NOT_REPORTED

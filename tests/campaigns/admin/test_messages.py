@@ -4,11 +4,15 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 from django.db.models.functions import Now
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from pytest_django.fixtures import DjangoAssertNumQueries
 
-from campaigns.models import Attachment, Message, MessageTemplate, SendBatch, Stream
+from campaigns import services
+from campaigns.models import Attachment, Message, MessageTemplate, SendBatch, SenderDomain, Stream
 from campaigns.sql import letters
 from events.models import Event
 from tests.campaigns.admin.conftest import SignIn
@@ -85,7 +89,57 @@ def test_an_empty_list_says_what_belongs_there(operator: Client) -> None:
     assert "/api/v1/messages" in text(operator, LIST)
 
 
+def test_it_says_why_each_mail_waits_after_one_look_at_all_streams(
+    operator: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    paused, quiet = Stream.objects.get(name="receipts"), Stream.objects.get(name="password-resets")
+    MessageFactory.create(stream=paused)
+    operator.get(LIST)
+    with CaptureQueriesContext(connection) as once:
+        operator.get(LIST)
+    services.pause_stream(paused, reason="Wrong prices", by="ada")
+    MessageFactory.create_batch(5, stream=paused)
+    MessageFactory.create(stream=quiet, next_attempt_at=Now() + timedelta(days=2))
+    MessageFactory.create(status="sent")
+
+    with django_assert_num_queries(len(once)):
+        shown = text(operator, LIST)
+
+    assert shown.count("Paused by ada: Wrong prices") == 6
+    assert shown.count("Not before") == 1
+
+
 # The page of one
+
+
+def test_a_mail_that_waits_says_why_and_when_it_is_tried(operator: Client) -> None:
+    message = MessageFactory.create(reason="Timed out")
+    assert "as soon as its turn comes" in text(operator, page(message))
+    Stream.objects.filter(pk=message.stream_id).update(
+        paused=True, paused_by="ada", paused_reason="Wrong prices", draining=True
+    )
+    SenderDomain.objects.filter(pk=message.domain_id).update(status="paused", paused_reason="Key rotated")
+    other = MessageFactory.create(next_attempt_at=Now() + timedelta(days=2))
+
+    shown = text(operator, page(message))
+    assert "Paused by ada: Wrong prices" in shown
+    assert "is paused: Key rotated" in shown
+    assert "Timed out" in shown
+    assert "Draining" not in shown
+    shown = text(operator, page(other))
+    assert "Not before" in shown
+    assert "Wrong prices" in shown
+    assert "Key rotated" not in shown
+    assert "its turn" not in shown
+
+
+def test_what_is_over_waits_for_nothing(operator: Client) -> None:
+    message = MessageFactory.create(status="failed", reason="550 Mailbox on fire")
+    services.pause_stream(message.stream, reason="Wrong prices", by="ada")
+
+    for address in (LIST, page(message)):
+        assert "550 Mailbox on fire" in text(operator, address)
+        assert "Wrong prices" not in text(operator, address)
 
 
 def test_it_shows_what_it_says_and_all_that_happened(operator: Client) -> None:
