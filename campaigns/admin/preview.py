@@ -83,7 +83,7 @@ def page(model_admin: "CampaignAdmin", request: HttpRequest, object_id: str) -> 
             "reader": shown,
             "mail": mail,
             "problem": problem,
-            "preheader": preheader(campaign, shown.person),
+            "preheader": preheader(campaign.preheader, shown.person),
             "sender": sender(campaign, campaign.domain) if campaign.domain else campaign.from_name,
             "frame": f"{frame}?{urlencode(query)}",
             "wanted": query["as"],
@@ -121,15 +121,14 @@ def found(model_admin: "CampaignAdmin", request: HttpRequest, object_id: str) ->
     return campaign
 
 
-def preheader(campaign: Campaign, person: Person) -> str:
-    """Return the preheader as the person reads it."""
-    if not campaign.preheader:
+def preheader(text: str, person: Person) -> str:
+    """Return a preheader as the person reads it."""
+    if not text:
         return ""
-    line = services.source(campaign)
     try:
-        return as_subject(line.preheader).render(person).subject
+        return as_subject(text).render(person).subject
     except ContentError:
-        return campaign.preheader
+        return text
 
 
 def as_subject(text: str) -> Compiled:

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from unfold.admin import ModelAdmin
 
 from campaigns import services
-from campaigns.admin.preview import POLICY
+from campaigns.admin.preview import POLICY, preheader
 from campaigns.content import Compiled, ContentError, Person
 from campaigns.forms import MessageTemplateForm
 from campaigns.models import MessageTemplate
@@ -81,7 +81,7 @@ class MessageTemplateAdmin(ModelAdmin):  # type: ignore[misc]  # unfold has no t
                 "original": template,
                 "mail": mail,
                 "problem": problem,
-                "preheader": template.preheader,
+                "preheader": preheader(template.preheader, reader(values)),
                 "values": [(f"{PREFIX}{name}", name, value) for name, value in values.items()],
                 "frame": f"{frame}?{query}",
                 "back": reverse("admin:campaigns_messagetemplate_change", args=[template.pk]),

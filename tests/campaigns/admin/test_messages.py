@@ -338,6 +338,17 @@ def test_a_template_is_seen_with_values_before_anybody_gets_it(sender: Client, w
     assert html["Content-Security-Policy"].startswith("sandbox")
 
 
+def test_the_preheader_of_a_template_is_shown_as_it_is_read(sender: Client) -> None:
+    template = MessageTemplate.objects.create(
+        name="receipt", subject="Hi", body="Hi {{ total }}", preheader="{{ total }} paid"
+    )
+    preview = reverse("admin:campaigns_messagetemplate_preview", args=[template.pk])
+
+    shown = text(sender, f"{preview}?value-total=12.50")
+
+    assert "<dd>12.50 paid</dd>" in shown
+
+
 def test_only_who_may_send_changes_what_messages_say(writer: Client, operator: Client) -> None:
     template = MessageTemplate.objects.create(name="receipt", subject="Hi", body="Hi")
     change = reverse("admin:campaigns_messagetemplate_change", args=[template.pk])
