@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from campaigns import audience, services
 from campaigns.calls import sender
-from campaigns.forms import ScheduleForm, SendForm
+from campaigns.forms import ReasonForm, ScheduleForm, SendForm
 from campaigns.models import Campaign, SenderDomain
 from campaigns.progress import look
 from mailkoenig.lib.clocks import clock, offset
@@ -233,11 +233,13 @@ def ask_cancel(campaign: Campaign, request: HttpRequest) -> Question:
     return Question(
         sentences,
         "Who has not got it does not get it. This can't be taken back; to stop for a while, pause it instead.",
+        form=ReasonForm(request.POST or None, shown="shown on its page and kept in the audit trail"),
     )
 
 
 def do_cancel(campaign: Campaign, question: Question, by: str) -> str:
-    services.cancel(campaign, by=by)
+    reason = question.form.cleaned_data["reason"] if question.form else ""
+    services.cancel(campaign, reason=reason, by=by)
     return f"“{campaign}” is cancelled. Who had not got it does not get it."
 
 

@@ -9,8 +9,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from campaigns import services
-from campaigns.admin.levers import Lever
-from campaigns.forms import ReasonForm
+from campaigns.admin.levers import WHERE_IT_WAITS, Lever, reason_form
 
 PERMISSION = "campaigns.stop_everything"
 
@@ -37,7 +36,7 @@ ACTS = {
         "and receipts can still be handed in.",
         lambda unused, reason, by: services.stop_everything(reason=reason, by=by),
         "All sending is stopped.",
-        needs_reason=True,
+        reason_shown=WHERE_IT_WAITS,
         is_danger=True,
     ),
     "go-on": Lever(
@@ -67,7 +66,10 @@ def view(model_admin: Any, request: HttpRequest, *, name: str) -> HttpResponse:
     if not may_stop(request):
         raise PermissionDenied
     act, home = ACTS[name], reverse("admin:index")
-    form = ReasonForm(request.POST or None) if act.needs_reason else None
+    if name == "go-on" and services.stopped() is None:
+        messages.info(request, "Nothing is stopped.")
+        return HttpResponseRedirect(home)
+    form = reason_form(request, act)
     if request.method == "POST" and (form is None or form.is_valid()):
         reason = form.cleaned_data["reason"] if form else ""
         if act.pull(None, reason, request.user.get_username()):

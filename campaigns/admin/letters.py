@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from campaigns import services
+from campaigns.admin.levers import IN_THE_TRAIL, WITH_EACH_MAIL
+from campaigns.forms import ReasonForm
 from campaigns.models import Message
 from campaigns.services.letters import many
 from contacts.admin.acts import confirm_page
@@ -31,10 +33,11 @@ class Act:
     ask: str
     """The question, with {messages} in it."""
     after: str
-    do: Callable[[list[int], str], int]
-    """Takes the messages and who did it; returns how many changed."""
+    do: Callable[[list[int], str, str], int]
+    """Takes the messages, the reason and who did it; returns how many changed."""
     done: str
     nothing: str
+    reason_shown: str
 
 
 CANCEL = Act(
@@ -45,9 +48,10 @@ CANCEL = Act(
     Message.Status.PENDING,
     "Take {messages} back before they are sent?",
     "This can't be taken back. Their keys stay used.",
-    lambda ids, by: services.cancel_messages(ids, by=by),
+    lambda ids, reason, by: services.cancel_messages(ids, by=by, reason=reason),
     "{messages} cancelled.",
     "None of these is ready any more: there is nothing to cancel.",
+    WITH_EACH_MAIL,
 )
 REQUEUE = Act(
     "requeue_selected",
@@ -57,9 +61,10 @@ REQUEUE = Act(
     Message.Status.FAILED,
     "Try {messages} again, with attempts anew?",
     "What the books show as sent after all is not sent twice.",
-    lambda ids, by: services.requeue_messages(ids=ids, by=by),
+    lambda ids, reason, by: services.requeue_messages(ids=ids, by=by, reason=reason),
     "{messages} made ready again.",
     "None of these is a dead letter: there is nothing to requeue.",
+    IN_THE_TRAIL,
 )
 
 
@@ -74,17 +79,20 @@ def perform(
     if len(rows) > MOST:
         messages.error(
             request,
-            f"That are more than {MOST:,} messages: narrow the list by a filter, or do it for all on the stream's page.",
+            f"These are more than {MOST:,} messages: narrow the list by a filter, or do it for all on the stream's page.",
         )
         return None
-    if request.POST.get("confirmed") != str(len(rows)):
-        return ask(model_admin, request, rows, act=act)
-    changed = act.do(list(rows), request.user.get_username())
+    form = ReasonForm(request.POST if "confirmed" in request.POST else None, shown=act.reason_shown)
+    if request.POST.get("confirmed") != str(len(rows)) or not form.is_valid():
+        return ask(model_admin, request, rows, act=act, form=form)
+    changed = act.do(list(rows), form.cleaned_data["reason"], request.user.get_username())
     messages.success(request, act.done.format(messages=many(changed)))
     return None
 
 
-def ask(model_admin: Any, request: HttpRequest, rows: dict[int, str], *, act: Act) -> HttpResponse:
+def ask(
+    model_admin: Any, request: HttpRequest, rows: dict[int, str], *, act: Act, form: ReasonForm
+) -> HttpResponse:
     """Return the page that asks; it repeats the selection as it was made."""
     hidden = [
         ("action", act.name),
@@ -99,7 +107,7 @@ def ask(model_admin: Any, request: HttpRequest, rows: dict[int, str], *, act: Ac
             *(f"{count:,} because: {reason}" for reason, count in reasons),
         ],
         "after": act.after,
-        "form": None,
+        "form": form,
     }
     return confirm_page(
         model_admin, request, title=act.title, act=act, question=question, hidden=hidden, back="?"

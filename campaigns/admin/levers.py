@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
@@ -14,6 +13,10 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 
 from campaigns.forms import ReasonForm
+
+WHERE_IT_WAITS = "shown wherever mail waits because of it"
+WITH_EACH_MAIL = "shown with each mail and kept in the audit trail"
+IN_THE_TRAIL = "kept in the audit trail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,14 @@ class Lever:
     pull: Callable[[Any, str, str], bool]
     """Takes the row, the reason and who did it, and leaves a trace; False when there was nothing to do."""
     done: str
-    needs_reason: bool = False
+    reason_shown: str = ""
+    """Where others read the reason, which is asked for then: WHERE_IT_WAITS and so on."""
     is_danger: bool = False
+
+
+def reason_form(request: HttpRequest, lever: Lever) -> ReasonForm | None:
+    """Return what asks for the reason, if the lever wants one."""
+    return ReasonForm(request.POST or None, shown=lever.reason_shown) if lever.reason_shown else None
 
 
 class LeverAdmin:
@@ -48,7 +57,7 @@ class LeverAdmin:
         if row is None:
             messages.info(request, self.gone)
             return HttpResponseRedirect(self.address("changelist"))
-        form: forms.Form | None = ReasonForm(request.POST or None) if lever.needs_reason else None
+        form = reason_form(request, lever)
         back = self.address("change", row.pk)
         if request.method == "POST" and (form is None or form.is_valid()):
             reason = form.cleaned_data["reason"] if form else ""

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 
 from campaigns import services, waits
 from campaigns.admin import letters, message_words
-from campaigns.admin.levers import Lever, LeverAdmin
+from campaigns.admin.levers import IN_THE_TRAIL, WITH_EACH_MAIL, Lever, LeverAdmin
 from campaigns.admin.message_filters import AgeFilter, StatusFilter, StreamFilter
 from campaigns.admin.preview import POLICY, may_see_contacts
 from campaigns.admin.words import MESSAGE, badge, link, shortened, when
@@ -62,7 +62,7 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
             "This can't be taken back.",
             lambda message, reason, by: bool(services.cancel_messages([message.pk], by=by, reason=reason)),
             "cancelled.",
-            needs_reason=True,
+            reason_shown=WITH_EACH_MAIL,
             is_danger=True,
         ),
         "requeue": Lever(
@@ -74,8 +74,11 @@ class MessageAdmin(LeverAdmin, MachineAdmin):
                 f"It had died: {message.reason}",
             ],
             "If the books show that it was sent after all, it is not sent twice.",
-            lambda message, reason, by: bool(services.requeue_messages(ids=[message.pk], by=by)),
+            lambda message, reason, by: bool(
+                services.requeue_messages(ids=[message.pk], by=by, reason=reason)
+            ),
             "is ready again.",
+            reason_shown=IN_THE_TRAIL,
         ),
     }
 

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
 from campaigns import services
-from campaigns.admin.levers import Lever, LeverAdmin
+from campaigns.admin.levers import WHERE_IT_WAITS, Lever, LeverAdmin
 from campaigns.admin.words import RUNNING, STOPPED, WAITING, badge, when
 from campaigns.forms import SenderDomainForm
 from campaigns.models import SenderDomain
@@ -53,7 +53,7 @@ class SenderDomainAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold
             "Calls that are open are finished first. Everybody who is left keeps their place; nobody is lost.",
             lambda domain, reason, by: services.pause_domain(domain, reason=reason, by=by),
             "paused.",
-            needs_reason=True,
+            reason_shown=WHERE_IT_WAITS,
             is_danger=True,
         ),
         "resume": Lever(

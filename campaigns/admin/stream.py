@@ -13,16 +13,33 @@ from unfold.admin import ModelAdmin
 
 from campaigns import services
 from campaigns.admin import emergency
-from campaigns.admin.levers import Lever, LeverAdmin
+from campaigns.admin.levers import IN_THE_TRAIL, WHERE_IT_WAITS, WITH_EACH_MAIL, Lever, LeverAdmin
 from campaigns.forms import StreamForm
 from campaigns.models import Message, Stream
 from campaigns.services.letters import many
 from campaigns.sql import letters, messages
-from campaigns.sql.waits import usage
+from campaigns.sql.waits import usage, waiting
+from mailkoenig.lib import counting
 from mailkoenig.lib.clocks import clock, span
 
 Kind = Stream.Kind
 DEAD_SHOWN = 5
+MOST_COUNTED = 100_000
+
+
+def pause_sentences(stream: Stream) -> list[str]:
+    return [
+        f"Stop everything of the stream {stream}.",
+        waiting_sentence(waiting(stream.pk, most=MOST_COUNTED)),
+    ]
+
+
+def waiting_sentence(mails: int) -> str:
+    """Say how many mails wait."""
+    if not mails:
+        return "No mail of it waits now."
+    more = " or more" if mails >= MOST_COUNTED else ""
+    return f"{counting.many(mails, 'mail')} of it{more} {'waits' if mails == 1 else 'wait'} now."
 
 
 def resume_sentences(stream: Stream) -> list[str]:
@@ -63,11 +80,11 @@ LEVERS = {
         "Pause",
         "Pause",
         "pause",
-        lambda stream: [f"Stop everything of the stream {stream}."],
+        pause_sentences,
         "Calls that are open are finished first. Everybody who is left keeps their place; nobody is lost.",
         lambda stream, reason, by: services.pause_stream(stream, reason=reason, by=by),
         "paused.",
-        needs_reason=True,
+        reason_shown=WHERE_IT_WAITS,
         is_danger=True,
     ),
     "resume": Lever(
@@ -99,7 +116,7 @@ LEVERS = {
         "You can let it take new mail again any time.",
         lambda stream, reason, by: services.drain_stream(stream, by=by, reason=reason),
         "sends what it holds and takes nothing new.",
-        needs_reason=True,
+        reason_shown=IN_THE_TRAIL,
         is_danger=True,
     ),
     "undrain": Lever(
@@ -117,8 +134,9 @@ LEVERS = {
         "replay",
         requeue_sentences,
         "Whoever was sent it after all, as the books show, does not get it twice. What is too late by now ends as expired.",
-        lambda stream, reason, by: bool(services.requeue_messages(stream=stream, by=by)),
+        lambda stream, reason, by: bool(services.requeue_messages(stream=stream, by=by, reason=reason)),
         "its dead letters are ready again.",
+        reason_shown=IN_THE_TRAIL,
     ),
     "cancel-ready": Lever(
         "Cancel what waits",
@@ -128,7 +146,7 @@ LEVERS = {
         "This can't be taken back. To stop for a while, pause the stream instead.",
         lambda stream, reason, by: bool(services.cancel_ready(stream, by=by, reason=reason)),
         "what was ready is cancelled.",
-        needs_reason=True,
+        reason_shown=WITH_EACH_MAIL,
         is_danger=True,
     ),
 }

@@ -47,10 +47,13 @@ def plain(text: str) -> str:
 
 
 class ReasonForm(forms.Form):
-    """Why something is stopped: shown to everybody who wonders."""
+    """Why something is done; `shown` says where others read it."""
 
     reason = forms.CharField(
         max_length=300,
         widget=forms.TextInput(attrs={"class": " ".join(widgets.INPUT_CLASSES), "autofocus": True}),
-        help_text="One sentence; it is shown wherever mail waits because of it.",
     )
+
+    def __init__(self, *args: Any, shown: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].help_text = f"One sentence; it is {shown}."

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from campaigns import reports
 from campaigns.content import Compiled, ContentError, Source, check, compile
 from campaigns.models import Campaign, SenderDomain
+from campaigns.services.levers import said
 from campaigns.sql import messages
 from contacts.models import Membership
 from mailkoenig.lib import audit, db
@@ -78,9 +79,10 @@ def unschedule(campaign: Campaign, *, by: str = OWN_CODE) -> None:
     move(campaign, "unschedule", Status.DRAFT, Status.SCHEDULED, what="Made a draft again.", by=by)
 
 
-def pause(campaign: Campaign, *, reason: str = "Paused by a person.", by: str = OWN_CODE) -> None:
+def pause(campaign: Campaign, *, reason: str = "", by: str = OWN_CODE) -> None:
     """Stop after the calls that are open; who is left keeps their place. Raises NotSendable."""
-    move(campaign, "pause", Status.PAUSED, Status.SENDING, reason=reason, what=f"Paused: {reason}", by=by)
+    why, what = reason or "Paused by a person.", said("Paused", reason)
+    move(campaign, "pause", Status.PAUSED, Status.SENDING, reason=why, what=what, by=by)
 
 
 def resume(campaign: Campaign, *, by: str = OWN_CODE) -> None:
@@ -109,10 +111,11 @@ def resume(campaign: Campaign, *, by: str = OWN_CODE) -> None:
     campaign.refresh_from_db()
 
 
-def cancel(campaign: Campaign, *, reason: str = "Cancelled by a person.", by: str = OWN_CODE) -> None:
+def cancel(campaign: Campaign, *, reason: str = "", by: str = OWN_CODE) -> None:
     """End it for good after the calls that are open; who is left does not get it. Raises NotSendable."""
     sources = (Status.SCHEDULED, Status.SENDING, Status.PAUSED)
-    move(campaign, "cancel", Status.CANCELLED, *sources, reason=reason, what=f"Cancelled: {reason}", by=by)
+    why, what = reason or "Cancelled by a person.", said("Cancelled", reason)
+    move(campaign, "cancel", Status.CANCELLED, *sources, reason=why, what=what, by=by)
 
 
 def delete(campaign: Campaign) -> None:

@@ -120,3 +120,22 @@ class Usage(NamedTuple):
 def usage(stream: int) -> Usage | None:
     """Return it; None where there is no such stream."""
     return db.fetch_one(Usage, USAGE, {"stream": stream})
+
+
+# Counted no further than anybody reads.
+WAITING = """
+SELECT count(*) FROM (
+    SELECT FROM streams AS s JOIN email_jobs AS j ON j.stream_id = s.id AND j.status = 'pending'
+    WHERE s.id = %(stream)s
+    UNION ALL
+    SELECT FROM streams AS s CROSS JOIN campaigns AS c
+    JOIN campaign_recipients AS r ON r.campaign_id = c.id AND r.status = 'pending'
+    WHERE s.id = %(stream)s AND s.kind = 'campaign' AND c.status = 'sending'
+    LIMIT %(most)s
+) AS mails
+"""
+
+
+def waiting(stream: int, *, most: int) -> int:
+    """Return how many mails of a stream wait to be sent, counted up to `most`."""
+    return int(db.value(WAITING, {"stream": stream, "most": most}) or 0)

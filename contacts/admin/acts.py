@@ -74,7 +74,7 @@ def perform(
     if len(ids) > act.most:
         messages.error(
             request,
-            f"That are more than {act.most:,} contacts, too many for one go: narrow the list by a search or filter first.",
+            f"These are more than {act.most:,} contacts, too many for one go: narrow the list by a search or filter first.",
         )
         return None
     if request.POST.get("confirmed") != str(len(ids)):

@@ -8,7 +8,7 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
-from campaigns.admin.levers import Lever, LeverAdmin
+from campaigns.admin.levers import IN_THE_TRAIL, Lever, LeverAdmin
 from campaigns.admin.words import RUNNING, STOPPED, badge, when
 from mailkoenig.api import services
 from mailkoenig.api.forms import TokenForm
@@ -41,7 +41,7 @@ class ApiTokenAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has
             "Whoever uses it gets 401 at once. This can't be taken back; what it has handed in still goes out.",
             lambda token, reason, by: services.revoke_token(token, reason=reason, by=by),
             "revoked.",
-            needs_reason=True,
+            reason_shown=IN_THE_TRAIL,
             is_danger=True,
         )
     }

@@ -63,6 +63,7 @@ def test_a_dead_letter_is_found_by_its_key_read_and_requeued(signed_in: Open) ->
     assert "550 Mailbox on fire" in browser.find_element(*BODY).text
     browser.find_element(By.PARTIAL_LINK_TEXT, "Requeue").click()
     wait.until(text_to_be_present_in_element(BODY, "It had died: 550 Mailbox on fire"))
+    browser.find_element(By.NAME, "reason").send_keys("The fire is out")
     browser.find_element(By.CSS_SELECTOR, "form button.mk-button.mk-primary").click()
     wait.until(text_to_be_present_in_element(BODY, "is ready again"))
 

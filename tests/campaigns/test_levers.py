@@ -231,7 +231,7 @@ def test_what_a_campaign_goes_through_is_in_the_trail_whoever_did_it() -> None:
         ("API token shop", "Sending began."),
         (BY, "Paused: A mistake"),
         (audit.OWN_CODE, "Resumed."),
-        (BY, "Cancelled: Cancelled by a person."),
+        (BY, "Cancelled."),
     ]
 
 

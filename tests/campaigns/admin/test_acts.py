@@ -122,10 +122,23 @@ def test_each_act_moves_the_campaign_and_leaves_a_trace(
 ) -> None:
     campaign = sendable(status=before, scheduled_at="2099-01-01T09:00Z")
     assert sender.get(page(campaign, name)).status_code == 200
-    assert sender.post(page(campaign, name)).status_code == 302
+    assert sender.post(page(campaign, name), {"reason": "Wrong prices"}).status_code == 302
     campaign.refresh_from_db()
     assert campaign.status == after
     assert LogEntry.objects.get().get_change_message()
+
+
+def test_cancelling_wants_a_reason_that_is_kept(sender: Client) -> None:
+    campaign = sendable(status="sending")
+    assert sender.post(page(campaign, "cancel"), {"reason": ""}).status_code == 200
+    campaign.refresh_from_db()
+    assert campaign.status == "sending"
+
+    sender.post(page(campaign, "cancel"), {"reason": "Wrong prices"})
+
+    campaign.refresh_from_db()
+    assert campaign.status_reason == "Wrong prices"
+    assert LogEntry.objects.get().get_change_message() == "Cancelled: Wrong prices"
 
 
 def test_an_act_that_came_too_late_changes_nothing(sender: Client) -> None:

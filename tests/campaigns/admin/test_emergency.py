@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from campaigns import services
 from campaigns.models import Message, Stream
+from campaigns.sql.waits import waiting
 from tests.campaigns.admin.conftest import SignIn
 from tests.campaigns.admin.test_levers import limits
 from tests.factories import (
@@ -123,10 +124,51 @@ def test_dead_letters_are_requeued_with_what_they_died_of_shown_first(operator: 
     MessageFactory.create_batch(2, status="failed", reason="550 Mailbox on fire")
     assert "2 died of: 550 Mailbox on fire" in text(operator, page("requeue"))
 
-    operator.post(page("requeue"))
+    operator.post(page("requeue"), {"reason": "fire is out"})
 
     assert set(Message.objects.values_list("status", flat=True)) == {"pending"}
-    assert "550 Mailbox on fire" in LogEntry.objects.get().get_change_message()
+    words = LogEntry.objects.get().get_change_message()
+    assert "fire is out" in words
+    assert "550 Mailbox on fire" in words
+
+
+@pytest.mark.parametrize(
+    ("lever", "shown"),
+    [
+        ("pause", "shown wherever mail waits"),
+        ("drain", "kept in the audit trail"),
+        ("requeue", "kept in the audit trail"),
+        ("cancel-ready", "shown with each mail"),
+    ],
+)
+def test_where_the_reason_is_shown_is_said_as_it_is(operator: Client, lever: str, shown: str) -> None:
+    asked = text(operator, page(lever))
+
+    assert shown in asked
+    assert ("shown wherever mail waits" in asked) == (lever == "pause")
+
+
+def test_before_a_pause_it_is_said_how_many_wait(operator: Client) -> None:
+    assert "No mail of it waits now." in text(operator, page("pause"))
+    MessageFactory.create_batch(2)
+    MessageFactory.create(status="sent")
+    assert "2 mails of it wait now." in text(operator, page("pause"))
+    RecipientFactory.create()
+    RecipientFactory.create(campaign=CampaignFactory.create(status="paused"))
+    assert "1 mail of it waits now." in text(operator, page("pause", stream="campaigns"))
+
+
+def test_mails_that_wait_are_not_counted_for_ever() -> None:
+    MessageFactory.create_batch(3)
+
+    assert waiting(receipts().pk, most=2) == 2
+
+
+def test_where_nothing_is_stopped_there_is_nothing_to_let_go_on(operator: Client) -> None:
+    answer = operator.get(GO_ON, follow=True)
+
+    assert answer.redirect_chain == [(HOME, 302)]
+    assert "Nothing is stopped." in answer.content.decode()
 
 
 def test_what_waits_is_cancelled_after_its_number_was_shown(operator: Client) -> None:

@@ -273,11 +273,13 @@ def test_a_dead_letter_is_requeued_after_its_death_was_shown(operator: Client) -
     message = MessageFactory.create(status="failed", reason="550 Mailbox on fire")
     assert "550 Mailbox on fire" in text(operator, page(message, "requeue"))
 
-    operator.post(page(message, "requeue"))
+    operator.post(page(message, "requeue"), {"reason": "fire is out"})
 
     message.refresh_from_db()
     assert message.status == "pending"
-    assert "550 Mailbox on fire" in LogEntry.objects.get().get_change_message()
+    words = LogEntry.objects.get().get_change_message()
+    assert "fire is out" in words
+    assert "550 Mailbox on fire" in words
 
 
 def test_only_who_may_cancels_and_requeues(writer: Client) -> None:
@@ -304,12 +306,13 @@ def test_those_chosen_are_asked_about_with_a_count_first(
     assert "2 messages" in question
     assert "2 because: 550 on fire" in question
     assert set(Message.objects.values_list("status", flat=True)) == {before, "sent"}
-    operator.post(LIST, {**data, "confirmed": "3"})
-    assert set(Message.objects.values_list("status", flat=True)) == {before, "sent"}
-    operator.post(LIST, {**data, "confirmed": "2"})
+    for refused in ({"confirmed": "3", "reason": "a mistake"}, {"confirmed": "2", "reason": ""}):
+        operator.post(LIST, {**data, **refused})
+        assert set(Message.objects.values_list("status", flat=True)) == {before, "sent"}
+    operator.post(LIST, {**data, "confirmed": "2", "reason": "a mistake"})
 
     assert set(Message.objects.values_list("status", flat=True)) == {after, "sent"}
-    assert LogEntry.objects.count() == 2
+    assert LogEntry.objects.filter(change_message__contains="a mistake").count() == 2
 
 
 # Templates

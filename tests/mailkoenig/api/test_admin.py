@@ -67,7 +67,10 @@ def test_the_same_form_sent_again_makes_no_second_token(admin_client: Client) ->
 def test_it_is_revoked_with_a_reason_and_a_trace(admin_client: Client) -> None:
     shop = caller("receipts")
     lever = f"{LIST}{ApiToken.objects.get().pk}/revoke/"
-    assert "Refuse the token shop0" in admin_client.get(lever).content.decode()
+    asked = admin_client.get(lever).content.decode()
+    assert "Refuse the token shop0" in asked
+    assert "kept in the audit trail" in asked
+    assert "mail waits" not in asked
     assert shop("GET", "messages").status_code == 200
 
     admin_client.post(lever, {"reason": "It was in a public repository."})
