@@ -8,6 +8,7 @@ from django.utils.timezone import localtime
 
 from campaigns.models import Recipient
 from mailkoenig.lib import db
+from mailkoenig.lib.counting import many
 
 COUNTS = """
 SELECT status, count(*) FROM campaign_recipients WHERE campaign_id = %(campaign)s GROUP BY status
@@ -72,7 +73,7 @@ class UnknownBatch(NamedTuple):
 
     def standing(self) -> str:
         """Say what was tried and what happens next."""
-        tried = f"Asked {self.asks} times: {self.finding}" if self.asks else "Not asked yet."
+        tried = f"Asked {many(self.asks, 'time')}: {self.finding}" if self.asks else "Not asked yet."
         if self.is_held:
             return f"{tried} It waits for a decision."
         return (

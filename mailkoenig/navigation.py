@@ -49,6 +49,11 @@ ROOMS: dict[str, tuple[Room, ...]] = {
 }
 
 
+def title(label: str) -> str:
+    """Return what the list of a model is called, by the model's label; empty where it is no room."""
+    return next((room.title for rooms in ROOMS.values() for room in rooms if room.model == label), "")
+
+
 def rooms(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar: only what exists and this person may see."""
     registered = {model._meta.label_lower: pages for model, pages in admin.site._registry.items()}

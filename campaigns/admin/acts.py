@@ -17,6 +17,7 @@ from campaigns.forms import ReasonForm, ScheduleForm, SendForm
 from campaigns.models import Campaign, SenderDomain
 from campaigns.progress import look
 from mailkoenig.lib.clocks import clock, offset
+from mailkoenig.lib.counting import people
 
 if TYPE_CHECKING:
     from campaigns.admin.campaign import CampaignAdmin
@@ -110,14 +111,9 @@ def problems(campaign: Campaign) -> list[str]:
     ]
 
 
-def many(count: int) -> str:
-    """Return a number of people in words."""
-    return f"{count:,} {'person' if count == 1 else 'people'}"
-
-
 def audience_sentences(campaign: Campaign, found: audience.Audience | None, *, is_now: bool) -> list[str]:
     """Say who gets it from whom, and who does not."""
-    who = f"{many(found.people)}" if found else "everybody on its lists (too many to count here)"
+    who = f"{people(found.people)}" if found else "everybody on its lists (too many to count here)"
     origin = sender(campaign, campaign.domain) if campaign.domain else "nobody yet"
     sentences = [
         f"Send “{campaign}” from {origin} to {who} now."
@@ -125,7 +121,7 @@ def audience_sentences(campaign: Campaign, found: audience.Audience | None, *, i
         else f"It goes from {origin} to {who}, if it started now."
     ]
     if found and found.out:
-        why = ", ".join(f"{people:,} {reason}" for reason, people in found.left_out)
+        why = ", ".join(f"{count:,} {reason}" for reason, count in found.left_out)
         sentences.append(f"{found.out:,} on its lists {'is' if found.out == 1 else 'are'} left out: {why}.")
     sentences += [domain_sentence(campaign.domain)] if campaign.domain else []
     return [sentence for sentence in sentences if sentence]
@@ -198,7 +194,7 @@ def do_unschedule(campaign: Campaign, question: Question, by: str) -> str:
 def progress_sentence(campaign: Campaign) -> str:
     """Say how far it is."""
     at = look(campaign.pk).numbers
-    return f"{at.accepted:,} of {many(at.selected)} selected have been accepted by the provider."
+    return f"{at.accepted:,} of {people(at.selected)} selected have been accepted by the provider."
 
 
 def ask_pause(campaign: Campaign, request: HttpRequest) -> Question:

@@ -14,8 +14,8 @@ from campaigns import services
 from campaigns.admin.levers import IN_THE_TRAIL, WITH_EACH_MAIL
 from campaigns.forms import ReasonForm
 from campaigns.models import Message
-from campaigns.services.letters import many
 from contacts.admin.acts import confirm_page
+from mailkoenig.lib.counting import many
 
 MOST = 5_000
 REASONS_SHOWN = 5
@@ -86,7 +86,7 @@ def perform(
     if request.POST.get("confirmed") != str(len(rows)) or not form.is_valid():
         return ask(model_admin, request, rows, act=act, form=form)
     changed = act.do(list(rows), form.cleaned_data["reason"], request.user.get_username())
-    messages.success(request, act.done.format(messages=many(changed)))
+    messages.success(request, act.done.format(messages=many(changed, "message")))
     return None
 
 
@@ -103,7 +103,7 @@ def ask(
     reasons = Counter(reason for reason in rows.values() if reason).most_common(REASONS_SHOWN)
     question = {
         "sentences": [
-            act.ask.format(messages=many(len(rows))),
+            act.ask.format(messages=many(len(rows), "message")),
             *(f"{count:,} because: {reason}" for reason, count in reasons),
         ],
         "after": act.after,

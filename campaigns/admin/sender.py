@@ -75,18 +75,18 @@ class SenderDomainAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold
             return badge("Waits", WAITING)
         return badge("Active", RUNNING)
 
-    @admin.display(description="Why", empty_value="nothing holds it")
-    def why(self, domain: SenderDomain) -> str | None:
+    @admin.display(description="Why")
+    def why(self, domain: SenderDomain) -> str:
         if domain.status == SenderDomain.Status.PAUSED:
             return domain.paused_reason
         if domain.held_until and domain.held_until > clock.now():
             local = timezone.localtime(domain.held_until)
             return f"until {local:%Y-%m-%d %H:%M %Z}: {domain.held_reason}"
-        return None
+        return "nothing holds it"
 
-    @admin.display(description="The limit ends", empty_value="it stays until you change it")
-    def limit_ends(self, domain: SenderDomain) -> SafeString | None:
-        return when(domain.batch_limit_until)
+    @admin.display(description="The limit ends")
+    def limit_ends(self, domain: SenderDomain) -> SafeString | str:
+        return when(domain.batch_limit_until) or "it stays until you change it"
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

@@ -16,11 +16,10 @@ from campaigns.admin import emergency
 from campaigns.admin.levers import IN_THE_TRAIL, WHERE_IT_WAITS, WITH_EACH_MAIL, Lever, LeverAdmin
 from campaigns.forms import StreamForm
 from campaigns.models import Message, Stream
-from campaigns.services.letters import many
 from campaigns.sql import letters, messages
 from campaigns.sql.waits import usage, waiting
-from mailkoenig.lib import counting
 from mailkoenig.lib.clocks import clock, span
+from mailkoenig.lib.counting import many
 
 Kind = Stream.Kind
 DEAD_SHOWN = 5
@@ -39,7 +38,7 @@ def waiting_sentence(mails: int) -> str:
     if not mails:
         return "No mail of it waits now."
     more = " or more" if mails >= MOST_COUNTED else ""
-    return f"{counting.many(mails, 'mail')} of it{more} {'waits' if mails == 1 else 'wait'} now."
+    return f"{many(mails, 'mail')} of it{more} {'waits' if mails == 1 else 'wait'} now."
 
 
 def resume_sentences(stream: Stream) -> list[str]:
@@ -61,16 +60,16 @@ def requeue_sentences(stream: Stream) -> list[str]:
         return [f"{stream} has no dead letters: there is nothing to requeue."]
     count = sum(death.messages for death in deaths)
     return [
-        f"Try {many(count)} of {stream} again that had died, with attempts anew.",
+        f"Try {many(count, 'message')} of {stream} again that had died, with attempts anew.",
         *(f"{death.messages:,} died of: {death.reason}" for death in deaths[:DEAD_SHOWN]),
-        *([f"And of {len(deaths) - DEAD_SHOWN:,} other reasons."] if len(deaths) > DEAD_SHOWN else []),
+        *([f"And of {many(len(deaths) - DEAD_SHOWN, 'other reason')}."] if len(deaths) > DEAD_SHOWN else []),
     ]
 
 
 def cancel_sentences(stream: Stream) -> list[str]:
     ready = Message.objects.filter(stream=stream, status=Message.Status.PENDING).count()
     return [
-        f"Take back {many(ready)} of {stream} that wait to be sent.",
+        f"Take back {many(ready, 'message')} of {stream} that wait to be sent.",
         "Nobody gets them, and their keys stay used: who asked for one is told that it was cancelled.",
     ]
 
@@ -249,14 +248,14 @@ def in_use(stream: Stream) -> Iterator[str]:
     if now is None:
         return
     zone = ZoneInfo(stream.time_zone)
-    yield f"{now.calls:,} of {stream.concurrency:,} calls are open."
-    minute = f"{now.last_minute:,} mails left within the last minute"
+    yield f"{now.calls:,} of {many(stream.concurrency, 'call')} {'is' if now.calls == 1 else 'are'} open."
+    minute = f"{many(now.last_minute, 'mail')} left within the last minute"
     yield f"{minute}, of {stream.rate_per_minute:,}." if stream.rate_per_minute else f"{minute}; no limit."
     if stream.burst and stream.rate_per_minute:
         every = 60 * stream.burst / stream.rate_per_minute
         yield f"At most {stream.burst:,} of them within {every:,.3g} seconds."
     if stream.daily_cap:
-        yield f"{now.today:,} of {stream.daily_cap:,} mails of today are used; it is {clock(now.now, zone=zone)} there."
+        yield f"{now.today:,} of {many(stream.daily_cap, 'mail')} of today {'is' if now.today == 1 else 'are'} used; it is {clock(now.now, zone=zone)} there."
     if stream.quiet_from and stream.quiet_until:
         hours = f"{stream.quiet_from:%H:%M} to {stream.quiet_until:%H:%M}"
         yield f"Quiet from {hours} {stream.time_zone}, where it is {clock(now.now, zone=zone)}."

@@ -10,6 +10,7 @@ from campaigns.services.levers import said
 from campaigns.sql import letters, messages
 from mailkoenig.lib import audit
 from mailkoenig.lib.audit import OWN_CODE
+from mailkoenig.lib.counting import many
 
 REASONS_NAMED = 10
 
@@ -33,7 +34,11 @@ def cancel_ready(stream: Stream, *, by: str, reason: str = "") -> int:
     with transaction.atomic():
         gone = letters.cancel_ready(stream.pk, reason=said(f"Cancelled by {by}", reason))
         if gone:
-            audit.note(on=stream, what=said(f"Cancelled {many(gone)} that {was(gone)} ready", reason), by=by)
+            audit.note(
+                on=stream,
+                what=said(f"Cancelled {many(gone, 'message')} that {was(gone)} ready", reason),
+                by=by,
+            )
     return gone
 
 
@@ -72,7 +77,7 @@ def requeue_all(stream: Stream | None, *, by: str, reason: str) -> int:
         deaths[death.stream].append(death)
     for flow in Stream.objects.filter(pk__in=deaths):
         count = sum(death.messages for death in deaths[flow.pk])
-        what = said(f"Requeued {many(count)}", reason)
+        what = said(f"Requeued {many(count, 'message')}", reason)
         audit.note(on=flow, what=f"{what} They had died: {causes(deaths[flow.pk])}", by=by)
     return sum(death.messages for found in deaths.values() for death in found)
 
@@ -82,17 +87,14 @@ def causes(deaths: Iterable[letters.Death]) -> str:
     lines = [f"{death.messages:,} of “{death.reason}”" for death in deaths]
     rest = len(lines) - REASONS_NAMED
     return (
-        "; ".join([*lines[:REASONS_NAMED], *([f"and of {rest:,} other reasons"] if rest > 0 else [])]) + "."
+        "; ".join([*lines[:REASONS_NAMED], *([f"and of {many(rest, 'other reason')}"] if rest > 0 else [])])
+        + "."
     )
 
 
 def named(row: letters.Touched) -> Message:
     """Return a message as the audit trail needs it."""
     return Message(pk=row.id, idempotency_key=row.idempotency_key)
-
-
-def many(count: int) -> str:
-    return f"{count:,} message{'' if count == 1 else 's'}"
 
 
 def was(count: int) -> str:

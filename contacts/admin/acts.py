@@ -15,6 +15,7 @@ from django.template.response import TemplateResponse
 
 from contacts import services
 from contacts.models import Contact
+from mailkoenig.lib.counting import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ SUPPRESS = Act(
     "Send no more campaigns to {people}?",
     "Receipts still go out. Each can be lifted again, one by one, on the contact's page.",
     lambda ids, by: services.suppress_contacts(ids, by=by),
-    "{people} get no campaigns any more.",
+    "No campaigns go to {people} any more.",
     10_000,
 )
 
 
 def people(count: int) -> str:
     """Return a number of contacts in words."""
-    return f"{count:,} contact{'' if count == 1 else 's'}"
+    return many(count, "contact")
 
 
 def perform(

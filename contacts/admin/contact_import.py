@@ -16,6 +16,7 @@ from contacts.importing.services import REFUSALS_KEPT
 from contacts.models import ContactImport, ContactList
 from mailkoenig.lib.admin import MachineAdmin
 from mailkoenig.lib.command import UserError
+from mailkoenig.lib.counting import many
 from mailkoenig.lib.marks import when
 
 REFUSALS_A_PAGE = 100
@@ -35,7 +36,9 @@ def upload(model_admin: Any, request: HttpRequest) -> HttpResponse:
         if report is not None:
             contact_import = ContactImport.objects.get(pk=report.contact_import or 0)
             model_admin.log_addition(request, contact_import, f"Imported {contact_import}.")
-            messages.success(request, f"{report.read:,} rows read, {report.created:,} contacts created.")
+            messages.success(
+                request, f"{many(report.read, 'row')} read, {many(report.created, 'contact')} created."
+            )
             return HttpResponseRedirect(
                 reverse("admin:contacts_contactimport_change", args=[contact_import.pk])
             )

@@ -30,7 +30,7 @@ class ApiTokenAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has
                  ("How", {"fields": ["can_read", "can_write", "rate_per_minute"]})]  # fmt: skip
     looked_at = [
         (None, {"fields": ["name", "token", "state", "what", "rate_per_minute"]}),
-        ("History", {"fields": ["made", "created_by", "used", "revoked"]}),
+        ("History", {"fields": ["made", "made_by", "used", "revoked"]}),
     ]
     levers = {
         "revoke": Lever(
@@ -93,17 +93,21 @@ class ApiTokenAdmin(LeverAdmin, ModelAdmin):  # type: ignore[misc]  # unfold has
     def state(self, token: ApiToken) -> SafeString:
         return badge("Revoked", STOPPED) if token.revoked_at else badge("In use", RUNNING)
 
-    @admin.display(description="Last used", empty_value="never")
-    def used(self, token: ApiToken) -> SafeString | None:
-        return when(token.last_used_at)
+    @admin.display(description="Last used")
+    def used(self, token: ApiToken) -> SafeString | str:
+        return when(token.last_used_at) or "never"
 
     @admin.display(description="Made")
     def made(self, token: ApiToken) -> SafeString | None:
         return when(token.created_at)
 
-    @admin.display(description="Revoked", empty_value="no")
-    def revoked(self, token: ApiToken) -> SafeString | None:
-        return when(token.revoked_at)
+    @admin.display(description="Made by")
+    def made_by(self, token: ApiToken) -> str:
+        return token.created_by.get_username() if token.created_by else "somebody on the command line"
+
+    @admin.display(description="Revoked")
+    def revoked(self, token: ApiToken) -> SafeString | str:
+        return when(token.revoked_at) or "no"
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

@@ -15,6 +15,7 @@ from django.utils.timezone import now
 
 from campaigns.models import Stream as StreamRow
 from mailkoenig.lib.clocks import clock, span
+from mailkoenig.lib.counting import many
 from mailkoenig.lib.marks import Look
 from mailkoenig.monitoring import overview, sql
 from mailkoenig.monitoring.models import Alert
@@ -182,8 +183,10 @@ def oldest(state: State) -> str:
 def facts(stream: Stream) -> list[Fact]:
     """Return what else is worth a line, and nothing that is not."""
     limits = stream.limits
-    pace = [f"{limits.concurrency:,} calls at a time"]
-    pace += [f"{limits.rate_per_minute:,} mails a minute"] if limits.rate_per_minute else ["no rate limit"]
+    pace = [f"{many(limits.concurrency, 'call')} at a time"]
+    pace += (
+        [f"{many(limits.rate_per_minute, 'mail')} a minute"] if limits.rate_per_minute else ["no rate limit"]
+    )
     pace += [f"bursts of {limits.burst:,}"] if limits.burst else []
     pace += [f"{limits.daily_cap:,} a day"] if limits.daily_cap else []
     found = [Fact("Limits", " · ".join(pace)), Fact("Workers", f"{stream.workers:,} alive")]
@@ -195,10 +198,10 @@ def facts(stream: Stream) -> list[Fact]:
             if stream.held.mails
             else ""
         )
-        text = f"{stream.unknown.mails:,} mails, the oldest since {age(stream.unknown.oldest)}{held}"
+        text = f"{many(stream.unknown.mails, 'mail')}, the oldest since {age(stream.unknown.oldest)}{held}"
         found.append(Fact("Unknown", text, reverse("admin:campaigns_unclearbatch_changelist")))
     if stream.dead_letters:
-        found.append(Fact("Dead letters", f"{stream.dead_letters:,} messages failed"))
+        found.append(Fact("Dead letters", f"{many(stream.dead_letters, 'message')} failed"))
     return found
 
 
@@ -221,9 +224,7 @@ def doing(worker: Worker) -> str:
     """Say what a worker is doing."""
     if not worker.is_alive:
         return "gone"
-    calls = ", ".join(
-        f"{count} call{'' if count == 1 else 's'} for {name}" for name, count in sorted(worker.calls.items())
-    )
+    calls = ", ".join(f"{many(count, 'call')} for {name}" for name, count in sorted(worker.calls.items()))
     return f"{calls or 'waits for mail'}{'' if worker.is_woken else ' (polls)'}"
 
 

@@ -1,12 +1,14 @@
 """Staff and the audit trail."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Stream
 from mailkoenig.lib import audit
-from tests.factories import UserFactory
+from tests.factories import MessageFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -50,3 +52,34 @@ def test_staff_are_not_deleted_since_their_acts_would_be(root: Client) -> None:
     ada = UserFactory.create(username="ada")
 
     assert root.post(reverse("admin:auth_user_delete", args=[ada.pk]), {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("list_page", "title"),
+    [
+        ("admin_logentry", "Audit trail"),
+        ("campaigns_sendbatch", "Batches"),
+        ("campaigns_message", "Messages"),
+        ("auth_user", "Staff"),
+    ],
+)
+def test_a_list_is_called_as_in_the_sidebar(root: Client, list_page: str, title: str) -> None:
+    page = root.get(reverse(f"admin:{list_page}_changelist")).content.decode()
+
+    assert f"<title> {title} | Mail Koenig</title>" in page
+    assert heading(page)[-1] == title
+
+
+@pytest.mark.parametrize("name", ["change", "history", "cancel"])
+def test_a_name_is_written_at_the_head_of_its_pages_as_it_is(root: Client, name: str) -> None:
+    message = MessageFactory.create(idempotency_key="order-1842:receipt:v1")
+    page = root.get(reverse(f"admin:campaigns_message_{name}", args=[message.pk])).content.decode()
+
+    assert heading(page)[-2:] == ["Messages", "order-1842:receipt:v1"]
+    assert "Order-1842" not in page
+
+
+def heading(page: str) -> list[str]:
+    """Return the parts of the line over a page."""
+    line = page.partition("<h1")[2].partition("</h1>")[0]
+    return [part.strip() for part in re.findall(r"truncate tracking-tight\">([^<]+)</", line)]

@@ -13,6 +13,7 @@ from django.utils.dateparse import parse_datetime
 from campaigns import reports, resolver, services
 from campaigns.models import Campaign
 from mailkoenig.lib.command import UserError, operator
+from mailkoenig.lib.counting import many
 
 NEXT = {
     "draft": "send it with: manage.py campaign send {id}",
@@ -118,7 +119,7 @@ class Command(BaseCommand):
             return
         for batch in batches:
             self.stdout.write(
-                f"{batch.people:,} people are unclear since {timezone.localtime(batch.since):%Y-%m-%d %H:%M:%S %Z}: {batch.answer}"
+                f"{many(batch.people, 'person', 'people')} unclear since {timezone.localtime(batch.since):%Y-%m-%d %H:%M:%S %Z}: {batch.answer}"
             )
             self.stdout.write(f"  batch {batch.batch}; {batch.standing()}")
         for person in people:

@@ -19,6 +19,7 @@ from contacts.importing import Report, import_contacts
 from contacts.models import ContactImport
 from mailkoenig.lib import audit
 from mailkoenig.lib.command import UserError, operator
+from mailkoenig.lib.counting import many
 
 SHOWN = 20
 
@@ -124,7 +125,7 @@ def summary(report: Report, *, list_name: str, update: bool) -> Iterator[str]:
     for refusal in islice(report.refusals, SHOWN):
         yield f"row {refusal.row}: {refusal.reason}"
     if missing > SHOWN:
-        yield f"... and {missing - SHOWN:,} more rows: --json lists them all."
+        yield f"... and {many(missing - SHOWN, 'more row')}: --json lists them all."
     yield ", ".join(f"{count:,} {name}" for name, count in report.totals.items()) + "."
     yield next_step(report, list_name=list_name, update=update)
 

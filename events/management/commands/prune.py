@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from campaigns import services as campaigns
 from events import services
+from mailkoenig.lib.counting import many
 
 
 def days(text: str) -> int:
@@ -56,6 +57,7 @@ class Command(BaseCommand):
         campaigns.fold_tallies(keep=timedelta(days=keep_tally_days))
         call_command("clearsessions")
         self.stdout.write(
-            f"Deleted {events:,} events older than {keep_days} days, {messages:,} messages older than {keep_message_days} "
-            f"days with {calls:,} calls, {tokens:,} used webhook tokens and all expired sessions."
+            f"Deleted {many(events, 'event')} older than {many(keep_days, 'day')}, {many(messages, 'message')} older than "
+            f"{many(keep_message_days, 'day')} with {many(calls, 'call')}, {many(tokens, 'used webhook token')} and all expired "
+            "sessions."
         )

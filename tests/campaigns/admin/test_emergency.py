@@ -231,6 +231,17 @@ def test_limits_are_kept_and_the_trail_says_what_they_were(operator: Client) -> 
     assert "Mails a minute: 600 instead of nothing." in LogEntry.objects.get().get_change_message()
 
 
+def test_one_is_not_written_as_many(operator: Client) -> None:
+    Stream.objects.filter(name="campaigns").update(concurrency=1, daily_cap=1)
+    SendBatchFactory.create(size=1, state="in_flight", started_at=Now() - timedelta(seconds=20))
+
+    shown = text(operator, page(stream="campaigns"))
+
+    assert "1 of 1 call is open." in shown
+    assert "1 mail left within the last minute" in shown
+    assert "1 of 1 mail of today is used" in shown
+
+
 def test_a_new_stream_is_for_messages(operator: Client) -> None:
     answer = operator.post(
         reverse("admin:campaigns_stream_add"),
@@ -250,7 +261,7 @@ def test_the_page_says_what_the_limits_do_now_and_why_it_waits(operator: Client)
     RecipientFactory.create(campaign=campaign)
     shown = text(operator, page(stream="campaigns"))
 
-    assert "1 of 4 calls are open." in shown
+    assert "1 of 4 calls is open." in shown
     assert "60 mails left within the last minute, of 60." in shown
     assert "60 of 100 mails of today are used" in shown
     assert "Rate limit of 60 a minute, next slot in" in shown

@@ -80,6 +80,14 @@ def test_it_is_revoked_with_a_reason_and_a_trace(admin_client: Client) -> None:
     assert "Revoked" in admin_client.get(LIST).content.decode()
 
 
+def test_of_a_new_token_from_the_command_line_the_page_says_so(admin_client: Client) -> None:
+    caller("receipts")
+    shown = admin_client.get(f"{LIST}{ApiToken.objects.get().pk}/change/").content.decode()
+
+    assert "somebody on the command line" in shown
+    assert "never" in shown
+
+
 def test_nothing_of_a_token_is_changed_or_deleted(admin_client: Client) -> None:
     caller("receipts")
     token = ApiToken.objects.get()

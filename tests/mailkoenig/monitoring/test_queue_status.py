@@ -146,7 +146,7 @@ def test_workers_say_what_they_do_and_waits_and_dead_letters_are_shown() -> None
 
     assert "2 calls for receipts" in shown
     assert "receipts waits: Paused by ada: Wrong prices" in shown
-    assert "receipts: 1 dead letters" in shown
+    assert "receipts: 1 dead letter" in shown
     assert receipts()["workers"] == 1
 
 

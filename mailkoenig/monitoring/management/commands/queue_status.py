@@ -11,6 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from mailkoenig.lib.counting import many
 from mailkoenig.monitoring import live, overview, queries, rules
 from mailkoenig.monitoring.overview import Overview, State, Stream, Worker
 
@@ -82,13 +83,13 @@ def lines(found: Sequence[Stream]) -> Iterator[str]:
             yield f"{stream.name} waits: {wait.text}"
         if stream.unknown.mails:
             held = (
-                f"; {stream.held.mails:,} wait for a person, since {age(stream.held.oldest)}"
+                f"; {many(stream.held.mails, 'mail')} for a person, since {age(stream.held.oldest)}"
                 if stream.held.mails
                 else ""
             )
             yield f"{stream.name}: {stream.unknown.mails:,} unknown, the oldest since {age(stream.unknown.oldest)}{held}"
         if stream.dead_letters:
-            yield f"{stream.name}: {stream.dead_letters:,} dead letters"
+            yield f"{stream.name}: {many(stream.dead_letters, 'dead letter')}"
         if stream.answers:
             answers = ", ".join(f"{name} x {times:,}" for name, times in stream.answers.items())
             yield f"{stream.name}: answers within the hour: {answers}"

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from campaigns import services
 from campaigns.models import Stream
-from campaigns.services.letters import many
 from mailkoenig.lib.command import UserError, operator
+from mailkoenig.lib.counting import many
 from mailkoenig.monitoring import overview
 from mailkoenig.monitoring.management.commands import queue_status
 
@@ -146,19 +146,19 @@ def pull(action: str, stream: Stream, options: dict[str, Any], *, reason: str, b
             changed, done = services.undrain_stream(stream, by=by, reason=reason), "takes new mail again."
         case "concurrency":
             changed = services.set_concurrency(stream, options["calls"], by=by, reason=reason)
-            done = f"makes at most {options['calls']:,} call{'' if options['calls'] == 1 else 's'} at a time, from the next batch on."
+            done = f"makes at most {many(options['calls'], 'call')} at a time, from the next batch on."
         case "rate":
             changed = services.set_rate(stream, options["mails"], by=by, reason=reason)
             pace = (
                 "as many mails a minute as it can"
                 if options["mails"] is None
-                else f"at most {options['mails']:,} mails a minute"
+                else f"at most {many(options['mails'], 'mail')} a minute"
             )
             done = f"sends {pace}, from the next batch on."
         case "requeue":
-            return f"{many(requeue(stream, options, reason=reason, by=by))} made ready again."
+            return f"{many(requeue(stream, options, reason=reason, by=by), 'message')} made ready again."
         case _:
-            return f"{many(cancel(stream, options, reason=reason, by=by))} cancelled."
+            return f"{many(cancel(stream, options, reason=reason, by=by), 'message')} cancelled."
     return done if changed else LIKE_THAT
 
 
@@ -193,7 +193,7 @@ def chosen(stream: Stream, options: dict[str, Any]) -> list[int] | None:
 def limits(stream: Stream) -> str:
     """Return a stream's limits on one line."""
     rate = (
-        f"{stream.rate_per_minute:,} mails a minute"
+        f"{many(stream.rate_per_minute, 'mail')} a minute"
         if stream.rate_per_minute
         else "any number of mails a minute"
     )
@@ -204,7 +204,7 @@ def limits(stream: Stream) -> str:
         if stream.quiet_from and stream.quiet_until
         else ""
     )
-    calls = f"{stream.concurrency:,} call{'' if stream.concurrency == 1 else 's'} at a time"
+    calls = f"{many(stream.concurrency, 'call')} at a time"
     return f"{calls}, {rate}{burst}{cap}{quiet}"
 
 
