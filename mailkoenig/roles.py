@@ -40,6 +40,7 @@ ROLES = {
         "campaigns.requeue_message",
         "campaigns.stop_everything",
         "campaigns.settle_unclearbatch",
+        "admin.view_logentry",
         "events.view_pollcursor",
         "monitoring.view_alert",
         "api.view_apitoken",

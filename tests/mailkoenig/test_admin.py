@@ -3,10 +3,13 @@
 import re
 
 import pytest
+from django.apps import apps
+from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Stream
+from mailkoenig import roles
 from mailkoenig.lib import audit
 from tests.factories import MessageFactory, UserFactory
 
@@ -77,6 +80,32 @@ def test_a_name_is_written_at_the_head_of_its_pages_as_it_is(root: Client, name:
 
     assert heading(page)[-2:] == ["Messages", "order-1842:receipt:v1"]
     assert "Order-1842" not in page
+
+
+@pytest.mark.parametrize(("role", "status"), [("Operator", 200), ("Writer", 403), ("Sender", 403)])
+def test_who_has_the_levers_reads_who_pulled_them(client: Client, role: str, status: int) -> None:
+    client.force_login(of_role(role))
+
+    assert client.get(reverse("admin:admin_logentry_changelist")).status_code == status
+
+
+def test_a_page_that_is_refused_says_so_and_leads_home(client: Client) -> None:
+    ada = of_role("Writer")
+    client.force_login(ada)
+    address = reverse("admin:admin_logentry_changelist")
+
+    answer = client.get(address)
+
+    assert answer.status_code == 403
+    for words in ("You may not do this", ada.username, address, reverse("admin:index")):
+        assert words in answer.content.decode()
+
+
+def of_role(role: str) -> User:
+    roles.ensure(apps)
+    user: User = UserFactory.create()
+    user.groups.add(Group.objects.get(name=role))
+    return user
 
 
 def heading(page: str) -> list[str]:
