@@ -12,6 +12,7 @@ from campaigns import waits as streams
 from campaigns.models import Campaign, Recipient, SenderDomain
 from campaigns.sql import progress
 from mailkoenig.lib.clocks import clock, span
+from mailkoenig.lib.counting import people
 
 QUIET = timedelta(minutes=2)
 MINUTE = timedelta(minutes=1)
@@ -167,10 +168,9 @@ def worker_waits(campaign: Campaign, *, at: Progress) -> Iterator[Wait]:
         return
     unclear = at.numbers.by_status[Recipient.Status.UNKNOWN]
     if unclear and not at.left:
-        who = "1 person" if unclear == 1 else f"{unclear:,} people"
         yield Wait(
             "unknown",
-            f"It waits for {who} of whom nobody knows yet whether the provider took their mail; then it is over.",
+            f"It waits for {people(unclear)} of whom nobody knows yet whether the provider took their mail; then it is over.",
         )
         return
     if due and due > now and not at.numbers.leased:
