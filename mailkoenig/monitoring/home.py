@@ -66,10 +66,14 @@ def banners(request: HttpRequest) -> dict[str, Any]:
 
 
 def banner(request: HttpRequest) -> Iterator[str]:
-    """Yield what stands over everything: held after a restore, no worker while mail waits, a domain that is paused."""
+    """Yield what stands over everything: held after a restore, no worker while mail waits, a domain that is paused.
+
+    While a worker lives that serves every stream nothing has to be counted for it: each page of the admin asks this.
+    """
     if not live.may_see(request):
         return
     if held := queries.held_after_restore():
         yield f"{held} Nothing is sent until manage.py confirm_restore."
-    yield from (found.summary for found in rules.without_worker(overview.recent_look()))
+    if not any(worker.is_alive and not worker.streams for worker in overview.workers()):
+        yield from (found.summary for found in rules.without_worker(overview.recent_look()))
     yield from (found.summary for found in rules.paused_domains())

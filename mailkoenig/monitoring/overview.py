@@ -119,7 +119,7 @@ def look(*, most: int = queries.MOST) -> Overview:
     states = {(row.stream, row.state): row for row in queries.open_batches()}
     dead, last, why = queries.dead_letters(), queries.last_answers(), waits.every()
     recent = counted.recent()
-    workers = [worker(row) for row in queries.workers()]
+    found = workers()
     return Overview(
         streams=[
             stream(
@@ -129,12 +129,12 @@ def look(*, most: int = queries.MOST) -> Overview:
                 dead=dead.get(limits.name),
                 last=last.get(limits.name) or queries.Last(limits.name, None, None, None, None, 0),
                 recent=[row for row in recent if row.stream == limits.name],
-                workers=sum(one.is_alive and one.serves(limits.name) for one in workers),
+                workers=sum(one.is_alive and one.serves(limits.name) for one in found),
                 why=why.get(limits.name, []),
             )
             for limits in queries.limits()
         ],
-        workers=workers,
+        workers=found,
         webhooks=summed(recent, WEBHOOK),
         refusals=summed(recent, REFUSED),
         webhook_minutes=by_minute([row for row in recent if row.name.startswith(WEBHOOK)], of="times"),
@@ -222,6 +222,11 @@ def summed(rows: Sequence[counted.Minute], prefix: str) -> dict[str, int]:
         if row.name.startswith(prefix):
             sums[row.name.removeprefix(prefix)] += row.times
     return dict(sums.most_common())
+
+
+def workers() -> list[Worker]:
+    """Return the workers of the last day, those alive first."""
+    return [worker(row) for row in queries.workers()]
 
 
 def worker(row: queries.Worker) -> Worker:

@@ -129,7 +129,7 @@ def test_a_mail_that_waits_says_why_and_when_it_is_tried(operator: Client) -> No
     shown = text(operator, page(other))
     assert "Not before" in shown
     assert "Wrong prices" in shown
-    assert "Key rotated" not in shown
+    assert "is paused: Key rotated" not in shown
     assert "its turn" not in shown
 
 

@@ -8,6 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from mailkoenig.monitoring.models import Alert, Notice
+from tests.campaigns.admin.conftest import SignIn, sign_in
+
+__all__ = ["sign_in"]
 
 pytestmark = pytest.mark.django_db
 LIST = reverse("admin:monitoring_alert_changelist")
@@ -61,3 +64,8 @@ def test_nobody_changes_an_alert_by_hand(admin_client: Client, client: Client) -
 
     assert admin_client.post(address, {"summary": "All is well"}).status_code == 403
     assert client.get(address).status_code == 302
+
+
+@pytest.mark.parametrize(("role", "status"), [("Operator", 200), ("Writer", 403)])
+def test_operators_see_alerts(sign_in: SignIn, role: str, status: int) -> None:
+    assert sign_in(role).get(LIST).status_code == status

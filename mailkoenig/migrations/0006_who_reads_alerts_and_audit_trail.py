@@ -1,4 +1,4 @@
-"""The operators read who stopped, changed or decided what: at night it is the first question."""
+"""The operators read what was wrong, and who stopped, changed or decided what: at night these are the first questions."""
 
 from typing import Any
 
@@ -10,7 +10,8 @@ from mailkoenig import roles
 
 
 def extend_roles(apps: Any, schema_editor: Any) -> None:
-    create_permissions(installed.get_app_config("admin"), verbosity=0, apps=apps)
+    for app in ("admin", "monitoring"):
+        create_permissions(installed.get_app_config(app), verbosity=0, apps=apps)
     roles.ensure(apps)
 
 
@@ -18,5 +19,6 @@ class Migration(migrations.Migration):
     dependencies = [
         ("mailkoenig", "0005_who_revokes_api_tokens"),
         ("admin", "0003_logentry_add_action_flag_choices"),
+        ("monitoring", "0001_alerts"),
     ]
     operations = [migrations.RunPython(extend_roles, migrations.RunPython.noop)]
