@@ -27,6 +27,7 @@ def run(argv: Sequence[str]) -> None:
     """Run the command line `argv`, and turn what a person can mend into one line and exit 1."""
     try:
         execute_from_command_line(list(argv))
+        sys.stdout.flush()  # at exit nobody would catch that the reader has gone
     except (UserError, ImproperlyConfigured) as error:
         fail(str(error))
     except OperationalError as error:

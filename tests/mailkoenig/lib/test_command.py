@@ -1,5 +1,6 @@
 """What every command shares."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,5 +27,38 @@ def test_a_reader_that_has_seen_enough_ends_a_command_quietly() -> None:
         assert command.stderr is not None
         assert command.stdout.readline() == b"another line\n"
         command.stdout.close()
+        assert command.wait(20) == 0
+        assert command.stderr.read() == b""
+
+
+LAST_LINES = """
+import sys
+from mailkoenig.lib import command
+
+def lines(argv):
+    print("first line", flush=True)
+    sys.stdin.readline()
+    print("last line")
+
+command.execute_from_command_line = lines
+command.run(["manage.py"])
+"""
+
+
+def test_a_reader_that_left_before_the_last_lines_ends_a_command_quietly() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", LAST_LINES],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONUNBUFFERED": ""},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as command:
+        assert command.stdin is not None
+        assert command.stdout is not None
+        assert command.stderr is not None
+        assert command.stdout.readline() == b"first line\n"
+        command.stdout.close()
+        command.stdin.close()
         assert command.wait(20) == 0
         assert command.stderr.read() == b""
