@@ -1,7 +1,7 @@
 """Campaigns from the command line."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -10,19 +10,22 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from campaigns import reports, resolver, services
-from campaigns.models import Campaign
+from campaigns import progress, reports, resolver, services
+from campaigns.models import Campaign, Recipient
 from mailkoenig.lib.command import UserError, operator
 from mailkoenig.lib.counting import many
+from mailkoenig.monitoring import overview
 
 NEXT = {
     "draft": "send it with: manage.py campaign send {id}",
     "scheduled": "it starts by itself at {at}",
-    "sending": "a worker sends it: manage.py run_sender",
+    "sending": "a worker sends it; hold it with: manage.py campaign pause {id}",
     "paused": "go on with: manage.py campaign resume {id}",
     "sent": "nobody is left to send to",
     "cancelled": "it is over; who had not got it does not get it",
 }
+NO_WORKER = "no worker is alive that would send it; start one with: manage.py run_sender"
+WAITS = "it goes on when that is over; hold it with: manage.py campaign pause {id}"
 
 
 class Command(BaseCommand):
@@ -68,7 +71,8 @@ class Command(BaseCommand):
         self.show(campaign, as_json=options["json"])
 
     def show(self, campaign: Campaign, *, as_json: bool) -> None:
-        counts = reports.counts(campaign.pk)
+        at = progress.look(campaign.pk)
+        waits = [wait for wait in progress.waits(campaign, at=at) if wait.kind != "campaign"]
         if as_json:
             self.stdout.write(
                 json.dumps(
@@ -76,7 +80,8 @@ class Command(BaseCommand):
                         "id": campaign.pk,
                         "status": campaign.status,
                         "reason": campaign.status_reason,
-                        "counts": counts,
+                        "counts": at.numbers.by_status,
+                        "waits": [wait._asdict() for wait in waits],
                     }
                 )
             )
@@ -84,14 +89,12 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{campaign.name}: {campaign.status}{f' ({campaign.status_reason})' if campaign.status_reason else ''}"
         )
-        for status, people in counts.items():
-            if people:
-                self.stdout.write(f"  {status:<13}{people:>10,}")
-        self.stdout.write(
-            NEXT[campaign.status].format(
-                id=campaign.pk, at=campaign.scheduled_at and timezone.localtime(campaign.scheduled_at)
-            )
-        )
+        for status in Recipient.Status:
+            if people := at.numbers.by_status[status]:
+                self.stdout.write(f"  {word(status):<13}{people:>10,}")
+        for wait in waits:
+            self.stdout.write(wait.text)
+        self.stdout.write(next_step(campaign, waits=waits))
 
     def settle(self, campaign: Campaign, *, as_sent: bool) -> None:
         held = [batch for batch in reports.unknown_batches(campaign.pk) if batch.is_held]
@@ -123,13 +126,28 @@ class Command(BaseCommand):
             )
             self.stdout.write(f"  batch {batch.batch}; {batch.standing()}")
         for person in people:
-            self.stdout.write(f"  {person.status:<10} {person.email}")
+            self.stdout.write(f"  {word(Recipient.Status(person.status)):<10} {person.email}")
         if not people:
             self.stdout.write("Nobody in this campaign may have got it twice or not at all.")
         elif any(batch.is_held for batch in batches):
             self.stdout.write(
                 f"Decide with: manage.py campaign unknowns {campaign.pk} --settle sent (or resend)"
             )
+
+
+def word(status: Recipient.Status) -> str:
+    """Return a state in the word that every page has for it."""
+    return str(status.label).lower()
+
+
+def next_step(campaign: Campaign, *, waits: Sequence[progress.Wait]) -> str:
+    """Return what happens next, or what to do."""
+    step = NEXT[campaign.status]
+    if campaign.status == Campaign.Status.SENDING:
+        is_served = any(worker.is_alive and worker.serves("campaigns") for worker in overview.workers())
+        step = (WAITS if waits else step) if is_served else NO_WORKER
+    at = campaign.scheduled_at and timezone.localtime(campaign.scheduled_at)
+    return step.format(id=campaign.pk, at=at)
 
 
 def at_risk(campaign: int) -> Iterator[reports.AtRisk]:

@@ -10,11 +10,17 @@ from django.core.management import call_command
 from django.db.models.functions import Now
 
 from campaigns import resolver
-from campaigns.models import Campaign, Recipient, SendBatch
+from campaigns.models import Campaign, Recipient, SendBatch, Stream, Worker
 from campaigns.services import NotSendable
 from campaigns.sql import jobs, queue
 from mailkoenig.lib.command import UserError
-from tests.factories import CampaignFactory, ContactListFactory, MembershipFactory, RecipientFactory
+from tests.factories import (
+    CampaignFactory,
+    ContactListFactory,
+    MembershipFactory,
+    RecipientFactory,
+    SendBatchFactory,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +55,60 @@ def test_status_counts_every_state_in_json(draft: Campaign) -> None:
 
     assert found["status"] == "draft"
     assert set(found["counts"]) == set(Recipient.Status.values)
+
+
+def moving() -> Campaign:
+    """Return a campaign on its way, with one person in each of four states."""
+    found: Campaign = CampaignFactory.create(
+        status="sending", started_at=Now(), snapshot_finished_at=Now(), name="News"
+    )
+    batch = SendBatchFactory.create(campaign=found, state="leased")
+    RecipientFactory.create(campaign=found)
+    RecipientFactory.create(campaign=found, status="sending", batch=batch, locked_at=Now(), locked_by="w")
+    RecipientFactory.create(campaign=found, status="sent", sent_at=Now())
+    RecipientFactory.create(campaign=found, status="failed", reason="550")
+    return found
+
+
+def test_status_uses_the_words_of_the_pages() -> None:
+    shown = campaign("status", str(moving().pk))
+
+    rows = [line.split() for line in shown.splitlines() if line.startswith("  ")]
+    assert rows == [["ready", "1"], ["leased", "1"], ["accepted", "1"], ["failed", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("streams", "is_served"), [(None, False), (["receipts"], False), ([], True), (["campaigns"], True)]
+)
+def test_status_asks_for_a_worker_only_where_none_is_alive_for_it(
+    streams: list[str] | None, is_served: bool
+) -> None:
+    if streams is not None:
+        Worker.objects.create(id=uuid4(), name="w", streams=streams)
+
+    last = campaign("status", str(moving().pk)).splitlines()[-1]
+
+    assert ("run_sender" not in last) is is_served
+    assert ("a worker sends it" in last) is is_served
+
+
+def test_status_says_what_it_waits_for() -> None:
+    Stream.objects.filter(name="campaigns").update(paused=True, paused_reason="Wrong prices", paused_by="ada")
+    Worker.objects.create(id=uuid4(), name="w", streams=[])
+    sending = moving()
+
+    *_, said, last = campaign("status", str(sending.pk)).splitlines()
+    found: dict[str, Any] = json.loads(campaign("status", str(sending.pk), "--json"))
+
+    assert said == "All campaigns wait. Paused by ada: Wrong prices."
+    assert last.startswith("it goes on when that is over")
+    assert found["waits"] == [{"kind": "stream", "text": said}]
+
+
+def test_a_pause_of_its_own_is_said_once() -> None:
+    paused: Campaign = CampaignFactory.create(status="paused", status_reason="Wrong prices")
+
+    assert campaign("status", str(paused.pk)).count("Wrong prices") == 1
 
 
 def test_send_pause_resume_cancel(draft: Campaign) -> None:
