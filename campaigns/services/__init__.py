@@ -37,7 +37,7 @@ from campaigns.services.levers import (
 from campaigns.services.messages import Enqueued, KeyTaken, enqueue_message
 from campaigns.services.pruning import fold_tallies, prune_messages
 from campaigns.services.templates import compiled_template, template_errors
-from campaigns.services.written import MessageRefused
+from campaigns.services.written import MessageRefused, NotNow
 
 __all__ = [
     "EDITABLE",
@@ -45,6 +45,7 @@ __all__ = [
     "KeyTaken",
     "MessageRefused",
     "NotErasable",
+    "NotNow",
     "NotSendable",
     "accepted_already",
     "audience_problems",

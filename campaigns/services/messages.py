@@ -10,7 +10,6 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 
 from campaigns.models import Attachment, Message
 from campaigns.services import written
-from campaigns.services.written import MessageRefused
 from campaigns.sql import messages, tallies
 from mailkoenig.lib.command import UserError
 from mailkoenig.providers.types import File
@@ -80,7 +79,10 @@ def enqueue_message(
     if known:
         return known
     if flow.draining:
-        raise MessageRefused(f"The stream {flow} takes nothing new: it is being drained.", field="stream")
+        raise written.NotNow(
+            f"The stream {flow} takes nothing new while it is being drained: send the same again later.",
+            field="stream",
+        )
     origin = written.sender_of(sender, flow)
     written.check_files(files)
     written.check_moments(send_at=send_at, expires_at=expires_at)

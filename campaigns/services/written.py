@@ -61,6 +61,10 @@ class MessageRefused(UserError):
         self.field = field
 
 
+class NotNow(MessageRefused):
+    """Nothing is wrong with the message: it can be taken later, as it is."""
+
+
 def flow_of(name: str) -> Stream:
     """Return the stream of messages with this name."""
     flow = messages.flow(name)

@@ -30,7 +30,7 @@ PROBLEMS = {
     415: "The body is not JSON.",
     422: "A field is wrong; `errors` names it.",
     429: "The token's requests of this minute are used up; Retry-After says for how long.",
-    503: "The database does not answer; try again later.",
+    503: "The stream is being drained, or the database does not answer; try the same again later.",
 }
 WITHOUT_BODY = {400, 413, 415}
 

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from campaigns.services import KeyTaken, MessageRefused, NotErasable, NotSendable
+from campaigns.services import KeyTaken, MessageRefused, NotErasable, NotNow, NotSendable
 from mailkoenig.lib.command import UserError
 
 logger = logging.getLogger(__name__)
@@ -27,6 +27,7 @@ KINDS = {
     "wrong-state": "Not possible in this state",
     "not-held": "The token does not allow it",
     "rate": "Too many requests",
+    "not-now": "Not taken at present",
 }
 
 
@@ -80,6 +81,14 @@ def of(error: Exception) -> Problem | None:
             return of_fields(error)
         case KeyTaken():
             return Problem(409, str(error), kind="key-taken", errors=[("idempotency_key", str(error))])
+        case NotNow():
+            return Problem(
+                503,
+                str(error),
+                kind="not-now",
+                errors=[(error.field, str(error))],
+                headers={"Retry-After": str(RETRY_AFTER)},
+            )
         case MessageRefused():
             return Problem.of_field(error.field, str(error))
         case NotSendable() | NotErasable():

@@ -1,14 +1,19 @@
 """Campaigns, their numbers in the words of every other page."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from campaigns.models import Campaign
 from campaigns.progress import Progress
 from mailkoenig.api.schemas.base import PAGE, Body, Cursor, Flag, Limit, Moment
+
+# Written out: three models have a Status, and a description keeps one schema of a name.
+CampaignStatus = Annotated[
+    Campaign.Status, WithJsonSchema({"type": "string", "enum": Campaign.Status.values})
+]
 
 
 class CampaignIn(Body):
@@ -54,7 +59,7 @@ class CampaignOut(Schema):
     id: int
     name: str
     subject: str
-    status: Campaign.Status
+    status: CampaignStatus
     status_reason: str
     domain: str | None
     lists: list[int]
@@ -75,7 +80,7 @@ class ReportOut(Schema):
     """What came of it. Of a large campaign the numbers may be some seconds old."""
 
     id: int
-    status: Campaign.Status
+    status: CampaignStatus
     numbers: NumbersOut
     reasons: list[ReasonOut] = Field(description="Why people are where they are, the commonest.")
     last_minute: int = Field(description="Accepted in the last minute.")
@@ -84,14 +89,14 @@ class ReportOut(Schema):
 class CampaignRow(Schema):
     id: int
     name: str
-    status: Campaign.Status
+    status: CampaignStatus
     status_reason: str
     scheduled_at: datetime | None
     created_at: datetime
 
 
 class CampaignFilters(Body):
-    status: Campaign.Status | None = None
+    status: CampaignStatus | None = None
     limit: Limit = PAGE
     cursor: Cursor | None = None
 

@@ -4,12 +4,16 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from contacts.models import Contact, ContactList, Suppression
 from mailkoenig.api.schemas.base import PAGE, Body, Cursor, Limit
 
 MOST_MEMBERS = 1000
+
+
+# Written out: three models have a Status, and a description keeps one schema of a name.
+ContactStatus = Annotated[Contact.Status, WithJsonSchema({"type": "string", "enum": Contact.Status.values})]
 
 
 class ContactIn(Body):
@@ -35,7 +39,7 @@ class ContactOut(Schema):
     email: str
     name: str
     attributes: dict[str, Any]
-    status: Contact.Status
+    status: ContactStatus
     suppression: SuppressionOut | None
     lists: list[int]
     created_at: datetime

@@ -13,7 +13,8 @@ from django.test import Client
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.config import SchemathesisConfig
 
-from campaigns.models import SenderDomain
+from campaigns.models import Campaign, Message, SenderDomain
+from contacts.models import Contact
 from mailkoenig.api.api import api
 from mailkoenig.middleware import POLICY
 from tests.mailkoenig.api.conftest import make_token
@@ -96,3 +97,17 @@ DESCRIPTION.app = WSGIHandler()
 def test_whatever_is_sent_is_answered_as_described(case: "schemathesis.Case[Any]", everything: str) -> None:
     case.headers["Authorization"] = f"Bearer {everything}"
     case.call_and_validate()
+
+
+@pytest.mark.parametrize(
+    ("schema", "states"),
+    [
+        ("MessageOut", set(Message.Status.values)),
+        ("ContactOut", set(Contact.Status.values)),
+        ("CampaignOut", set(Campaign.Status.values)),
+    ],
+)
+def test_each_status_is_described_by_its_own_states(schema: str, states: set[str]) -> None:
+    field = described()["components"]["schemas"][schema]["properties"]["status"]
+
+    assert set(field["enum"]) == states

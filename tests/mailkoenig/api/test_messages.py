@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.db.models.functions import Now
 
+from campaigns import services
 from campaigns.models import Attachment, Message, SentMessage, Stream
 from contacts import services as contacts
 from contacts.models import Suppression
@@ -292,3 +293,17 @@ def test_a_later_moment_is_kept(shop: Caller) -> None:
     answer = shop.post(send_at=f"{day}T09:00:00+02:00", expires_at=f"{day}T10:00:00+02:00").json()
 
     assert (answer["send_at"], answer["expires_at"]) == (f"{day}T07:00:00+00:00", f"{day}T08:00:00+00:00")
+
+
+def test_a_stream_that_is_being_drained_asks_for_the_same_again_later(shop: Caller) -> None:
+    stream = Stream.objects.get(name="receipts")
+    services.drain_stream(stream, by="ada")
+    refused = shop.post()
+
+    assert refused.status_code == 503
+    assert int(refused.headers["Retry-After"]) > 0
+    assert refused.json()["type"].endswith("#not-now")
+    assert refused.json()["errors"][0]["field"] == "stream"
+
+    services.undrain_stream(stream, by="ada")
+    assert shop.post().status_code == 201

@@ -69,7 +69,7 @@ def test_limits_are_set_and_what_is_left_out_stays(shop: Caller) -> None:
 def test_a_stream_that_is_drained_refuses_new_mail_until_it_takes_it_again(shop: Caller) -> None:
     assert shop("POST", "streams/receipts/drain").json()["draining"]
     refused = shop.post()
-    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "stream")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (503, "stream")
 
     assert not shop("POST", "streams/receipts/undrain").json()["draining"]
     assert shop.post().status_code == 201
