@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import select
 import sys
 from collections.abc import Sequence
 
@@ -45,9 +46,18 @@ def run(argv: Sequence[str]) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
+        if is_read():
+            raise  # another pipe or connection than our output
         # Whoever read our output has seen enough; what is still buffered must not fail at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def is_read() -> bool:
+    """Say whether our output still has a reader."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), select.POLLOUT)
+    return not any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def fail(message: str) -> None:

@@ -62,3 +62,21 @@ def test_a_reader_that_left_before_the_last_lines_ends_a_command_quietly() -> No
         command.stdin.close()
         assert command.wait(20) == 0
         assert command.stderr.read() == b""
+
+
+ANOTHER_PIPE = """
+from mailkoenig.lib import command
+
+def cut(argv):
+    raise BrokenPipeError("the provider hung up")
+
+command.execute_from_command_line = cut
+command.run(["manage.py"])
+"""
+
+
+def test_another_connection_that_breaks_is_no_quiet_end() -> None:
+    done = subprocess.run([sys.executable, "-c", ANOTHER_PIPE], cwd=ROOT, capture_output=True, check=False)
+
+    assert done.returncode == 1
+    assert b"the provider hung up" in done.stderr
